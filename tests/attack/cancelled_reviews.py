@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Anonymous requests that are reset at once; then a user who has the right asks for /metrics.
+"""Anonymous requests that are reset at once; then an authorized user requests /metrics.
 
-Each request is for a path of its own, so that each needs a SubjectAccessReview. What counts is how
-long the user waits afterwards, whose token and right have to be reviewed as well. Nobody has to log
-in for this attack.
+Each request has a different path, so that each needs a SubjectAccessReview. The result is how long
+the user waits afterwards, whose token and right also need reviews. The attacker needs no
+credentials.
 
     tests/attack/cancelled_reviews.py [--subject kube-scheduler] [--short]
 """
@@ -32,7 +32,7 @@ class Attacker(threading.Thread):
             try:
                 conn = H2(self.p)
                 conn.take(0.05)
-                # All in one piece, so that the server sees them before it can say GOAWAY.
+                # All in one piece, so that the server sees them before it can send GOAWAY.
                 batch = b""
                 for _ in range(min(conn.streams_max, 100)):
                     stream, opening = conn.open(head(f"/a{next(self.paths)}"))
@@ -63,7 +63,7 @@ def main():
         ends.set()
         for a in crew:
             a.join()
-        # Another token of the same user: nothing about it is remembered.
+        # Another token of the same user: nothing about it is cached.
         token = c.kubectl("create", "token", "monitor").strip()
         after = serving.time_to_answer(p, "/metrics", limit=20 if given.short else 300, token=token)
         stranger = serving.time_to_answer(p, "/nobody", want=403, limit=20 if given.short else 300)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A leader is stopped until another has taken its lease, and resumed: what does it still write?
+"""A leader is stopped until another has taken its lease, then resumed: what does it still write?
 
-Two schedulers of the same kind share one lease while pods keep coming, some of which fit nowhere. The
-leader gets SIGSTOP; when the other one leads it gets SIGCONT. The API server's audit log tells the two
-apart by a group in their certificates. Whatever the first one writes from then on is written behind the
-back of the leader: a binding that is accepted has been decided on what was known before the pause.
+Two schedulers of the same kind share one lease while pods are created, some of which are
+unschedulable. The leader gets SIGSTOP; when the other one leads it gets SIGCONT. The API server's
+audit log distinguishes the two by a group in their certificates. Everything that the first one
+writes from then on conflicts with the new leader: an accepted binding was decided on the state
+before the pause.
 
     tests/attack/deposed_leader.py                            berth, with the default times of a lease
     tests/attack/deposed_leader.py --subject kube-scheduler
@@ -49,7 +50,7 @@ def say(text):
 
 
 class Load:
-    """Pods that keep coming until told to end; one of each batch fits nowhere."""
+    """Creates pods until stopped; one of each batch is unschedulable."""
 
     def __init__(self, c):
         self.c, self.made, self.ends, self.error = c, 0, threading.Event(), None
@@ -78,7 +79,7 @@ class Load:
 
 
 def start_scheduler(c, options, name):
-    """A scheduler that takes part in the election; NAME is also a group of its user."""
+    """Starts a scheduler with leader election; NAME is also a group of its user."""
     config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
               "leaderElection": {"leaderElect": True, **TIMES["short" if options.short else "long"]},
               "clientConnection": {"kubeconfig": c.kubeconfig(name, USER, [name]), "qps": 5000,
@@ -104,7 +105,8 @@ def seconds_of(text):
 
 
 def writes_of(c, name):
-    """(time, what, HTTP code) of every write of the scheduler, but those of and about its lease."""
+    """(time, what, HTTP code) of every write of the scheduler, except those of and about its
+    lease."""
     found = []
     with open(os.path.join(c.dir, "audit.log")) as f:
         for line in f:
@@ -122,7 +124,8 @@ def writes_of(c, name):
 
 
 def depose(c, options):
-    """Gives (when the other one took the lease, when the first one was resumed, when it ended)."""
+    """Returns (when the other one took the lease, when the first one was resumed, when it
+    ended)."""
     first = start_scheduler(c, options, "first")
     wait_for(lambda: leads(first), TIMEOUT, what="the first one leads")
     second = start_scheduler(c, options, "second")

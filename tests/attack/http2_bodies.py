@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/2 connections full of requests with bodies of 1 MiB, from nobody in particular.
+"""HTTP/2 connections full of requests with bodies of 1 MiB, from unauthenticated clients.
 
-Eight connections open as many streams as they may, up to 250, and send 1 MiB on each as far as the
-server's flow control lets them, but for the last byte: no request ever ends. Where the server closes
-a connection another takes its place. Nobody has to log in for this attack.
+Eight connections open as many streams as allowed, up to 250, and send 1 MiB on each as far as the
+server's flow control permits, except for the last byte: no request ever ends. A connection that the
+server closes is replaced. The attacker needs no credentials.
 
     tests/attack/http2_bodies.py [--subject kube-scheduler] [--short]
 """
@@ -49,7 +49,7 @@ class Attacker(threading.Thread):
                 return
 
     def push(self, conn, left):
-        """One round over the streams; False where flow control allows nothing."""
+        """One round over the streams. Returns False if flow control allows nothing."""
         any_sent = False
         for stream in left:
             n = min(left[stream], len(PIECE), conn.window, conn.windows.get(stream, 0))

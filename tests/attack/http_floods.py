@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Further things that clients without any credentials can do to the HTTPS port, one after the other.
+"""Further attacks on the HTTPS port by clients without credentials, one after the other.
 
-For each flood: the most memory, how long /healthz takes meanwhile and whether it is answered at all,
+For each flood: peak memory, how long /healthz takes meanwhile and whether it is answered at all,
 and how long a pod waits for its node.
 
     tests/attack/http_floods.py [--subject kube-scheduler] [--short] [--only NAME]
@@ -21,13 +21,13 @@ FLOODS = {}
 
 
 def flood(function):
-    """A function that attacks with connections until told to end; several threads run it."""
+    """A function that attacks with connections until stopped; several threads run it."""
     FLOODS[function.__name__.replace("_", " ")] = function
     return function
 
 
 def keep(conns, ends):
-    """Holds connections until the end, and makes room where the server has closed some."""
+    """Holds connections until the end, and replaces those that the server has closed."""
     while not ends.is_set():
         for conn in list(conns):
             if not conn.take(0):
@@ -64,7 +64,7 @@ def slow_heads(p, ends):
 
 @flood
 def half_handshakes(p, ends):
-    """A ClientHello, and no word more: the server has signed its answer for nothing."""
+    """A ClientHello and nothing else: the server has signed its answer in vain."""
     into, out = ssl.MemoryBIO(), ssl.MemoryBIO()
     hello = serving.context("h2").wrap_bio(into, out)
     try:
@@ -87,7 +87,7 @@ def half_handshakes(p, ends):
 
 @flood
 def handshakes(p, ends):
-    """TLS connections that are closed as soon as they stand."""
+    """TLS connections that are closed as soon as they are established."""
     while not ends.is_set():
         try:
             serving.tls(p).close()
@@ -119,7 +119,7 @@ def large_heads_and_no_ear(p, ends):
 
 @flood
 def endless_head(p, ends):
-    """A head that goes on and on in CONTINUATION frames."""
+    """An endless head in CONTINUATION frames."""
     piece = b"".join(literal(f"x{i}", "y" * 1000) for i in range(16))[:16000]
     while not ends.is_set():
         try:
@@ -135,7 +135,7 @@ def endless_head(p, ends):
 
 @flood
 def pings_and_settings(p, ends):
-    """Frames that want an answer each, and nobody who reads the answers."""
+    """Frames that need an answer each, and a client that does not read the answers."""
     batch = (frame(PING, 0, 0, b"01234567") + frame(SETTINGS, 0, 0)) * 500
     while not ends.is_set():
         try:
@@ -149,7 +149,7 @@ def pings_and_settings(p, ends):
 
 @flood
 def rapid_reset(p, ends):
-    """Streams on a path that needs no rights, each reset at once, without an end."""
+    """Streams on a path that needs no rights, each reset at once, endlessly."""
     block, cancel = head("/healthz"), struct.pack(">I", 8)
     while not ends.is_set():
         try:
@@ -168,7 +168,7 @@ def rapid_reset(p, ends):
 
 @flood
 def pipelined_and_no_ear(p, ends):
-    """Requests one after the other over HTTP/1.1, and nobody who reads the answers."""
+    """Pipelined HTTP/1.1 requests, and a client that does not read the answers."""
     batch = b"GET /readyz?verbose HTTP/1.1\r\nHost: a\r\n\r\n" * 500
     socks = []
     while not ends.is_set():

@@ -19,7 +19,7 @@ PENDING = 10    # pods without a node
 
 
 def managed_fields(manager, times):
-    """Server-side apply leaves these on every object; scheduling does not keep them."""
+    """Added to every object by server-side apply; scheduling does not keep them."""
     fields = {f'k:{{"name":"part-{i}"}}': {".": {}, "f:image": {}, "f:resources": {
         ".": {}, "f:limits": {".": {}, "f:cpu": {}, "f:memory": {}}}} for i in range(8)}
     return [{"apiVersion": "v1", "fieldsType": "FieldsV1", "manager": manager, "operation": "Update",
@@ -51,7 +51,7 @@ def make_pod(i, nodes, bound, times):
 
 
 def objects(pods, times):
-    """times: how often the fields come that are not kept."""
+    """times: the number of copies of the fields that are not kept."""
     nodes = pods // 50 + 1
     for i in range(nodes):
         yield make_node(i, times)
@@ -119,7 +119,7 @@ def main():
     parser.add_argument("--subject", choices=["berth"], default="berth")
     parser.add_argument("--berth", default=os.path.join(ROOT, "build", "berth"))
     parser.add_argument("--short", action="store_true", help="a small cluster")
-    parser.add_argument("--pods", type=int, help="how many pods the cluster has")
+    parser.add_argument("--pods", type=int, help="number of pods in the cluster")
     args = parser.parse_args()
     pods = args.pods or (1_000 if args.short else 200_000)
     figures = {"pods": pods}

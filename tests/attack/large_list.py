@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Lists of which a page of 500 objects is larger than a client wants to read at once.
+"""Lists with pages of 500 objects that are larger than a client's limit.
 
-The API server has no streaming lists, so schedulers list in pages. Pods of 1 MB each make a page of hundreds
-of MB, more than the 128 MiB that berth reads. A scheduler must become ready all the same, bind a pod, and
-give the memory back.
+The API server has no streaming lists, so schedulers list in pages. Pods of 1 MB each make a page of
+hundreds of MB, more than the 128 MiB that berth reads. A scheduler must still become ready, bind a
+pod, and release the memory.
 
     tests/attack/large_list.py                            berth, 600 pods of 1 MB
     tests/attack/large_list.py --subject kube-scheduler
@@ -41,7 +41,7 @@ def say(text):
 
 
 def make_large_pod(name):
-    """It has a node: nothing is to be scheduled, but everything is to be read."""
+    """A pod with a node: it is not scheduled, but it must be read."""
     pod = make_pod(name, cpu="1m", memory="1Mi", node_name="n0")
     pod["spec"]["containers"][0]["args"] = ["x" * MEGABYTE]
     return pod
@@ -77,7 +77,7 @@ def peak_mb(p):
 
 
 def waited(predicate, timeout, what):
-    """Seconds until it holds; None where that takes too long."""
+    """Seconds until the predicate holds; None on timeout."""
     began = time.monotonic()
     try:
         wait_for(predicate, timeout, what=what)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the attacks on a scheduler's HTTPS port share: the scheduler, and clients with bad manners.
+"""Shared by the attacks on a scheduler's HTTPS port: the scheduler, and misbehaving clients.
 
-HTTP/2 is written frame by frame: libraries keep to rules that an attacker does not. Nothing here
-needs more than the standard library, and nothing leaves loopback.
+HTTP/2 is written frame by frame: libraries follow rules that an attacker does not. Only the
+standard library is needed, and all traffic stays on loopback.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def say(text):
 # ---- the program ---------------------------------------------------------------------------------
 
 def options(doc, **more):
-    """The command line that all attacks have, and flags of one's own: name=(default, help)."""
+    """The command line of all attacks, and further flags: name=(default, help)."""
     parser = argparse.ArgumentParser(description=doc.split("\n")[0])
     parser.add_argument("--subject", choices=("berth", "kube-scheduler"), default="berth")
     parser.add_argument("--short", action="store_true", help="finish in well under a minute")
@@ -59,7 +59,8 @@ def report(given, figures):
 # ---- the scheduler -------------------------------------------------------------------------------
 
 def start(c, given, *flags, soft=None, hard=None):
-    """The subject on the cluster, with leader election; ready, with its .port."""
+    """Starts the subject on the cluster, with leader election. Returns when it is ready, with its
+    .port."""
     port = free_port()
     limit = ["prlimit", f"--nofile={soft or given.descriptors}:{hard or given.descriptors}"]
     program = ([given.berth, "scheduler"] if given.subject == "berth"
@@ -68,7 +69,7 @@ def start(c, given, *flags, soft=None, hard=None):
         f"--secure-port={port}", "--bind-address=127.0.0.1",
         *(f"--{what}kubeconfig={c.scheduler_kubeconfig}"
           for what in ("", "authentication-", "authorization-")),
-        # An API server that restarts on a busy machine must not cost the lease.
+        # A restart of the API server on a busy machine must not cost the lease.
         "--leader-elect-lease-duration=90s", "--leader-elect-renew-deadline=60s", *flags]
     p = c.spawn(given.subject, argv)
     p.port = port
@@ -77,7 +78,7 @@ def start(c, given, *flags, soft=None, hard=None):
 
 
 def status(p, path, timeout=5, token=None):
-    """The status of one HTTP/1.1 request on a connection of its own; None where there is no answer."""
+    """The status of one HTTP/1.1 request on its own connection; None if there is no answer."""
     try:
         with tls(p, timeout) as s:
             extra = f"Authorization: Bearer {token}\r\n" if token else ""
@@ -89,7 +90,7 @@ def status(p, path, timeout=5, token=None):
 
 
 def time_to_answer(p, path, want=200, limit=TIMEOUT, token=None):
-    """Seconds until the path is answered so, trying again where it is not; None: not within limit."""
+    """Seconds until the path has this status, with retries; None if not within limit."""
     began = time.monotonic()
     while (passed := time.monotonic() - began) < limit:
         if status(p, path, timeout=max(limit - passed, 1), token=token) == want:
@@ -101,7 +102,7 @@ def time_to_answer(p, path, want=200, limit=TIMEOUT, token=None):
 
 
 def monitor_token(c):
-    """A token of a user that may read /metrics."""
+    """The token of a user that may read /metrics."""
     c.kubectl("create", "serviceaccount", "monitor")
     c.kubectl("create", "clusterrole", "monitor", "--verb=get", "--non-resource-url=*")
     c.kubectl("create", "clusterrolebinding", "monitor", "--clusterrole=monitor",
@@ -110,7 +111,7 @@ def monitor_token(c):
 
 
 def memory(p):
-    """Resident bytes now and at most so far."""
+    """Resident bytes: current and peak."""
     now = most = 0
     with open(f"/proc/{p.pid}/status") as f:
         for line in f:
@@ -122,7 +123,7 @@ def memory(p):
 
 
 def forget_peak(p):
-    """From now on memory(p) tells the peak since."""
+    """Resets the peak that memory(p) returns."""
     with open(f"/proc/{p.pid}/clear_refs", "w") as f:
         f.write("5")
 
@@ -132,7 +133,7 @@ def mib(n):
 
 
 def bind_pod(c, name, limit=TIMEOUT):
-    """Seconds from making a pod to its node; None: not within limit."""
+    """Seconds from creating a pod to its binding; None if not within limit."""
     began = time.monotonic()
     c.create(PODS, make_pod(name, cpu="1m", memory="1Mi"))
     try:
@@ -192,7 +193,7 @@ def _length(n, prefix_bits, first=0):
 
 
 def literal(name, value):
-    """A header, neither compressed nor remembered."""
+    """A header field that is neither compressed nor indexed."""
     name, value = name.encode(), value.encode()
     return b"\x00" + _length(len(name), 7) + name + _length(len(value), 7) + value
 
@@ -203,7 +204,7 @@ def head(path="/metrics", method="GET", more=()):
 
 
 class H2:
-    """An HTTP/2 connection that sends what it is told and remembers what the server allows."""
+    """An HTTP/2 connection that sends the given frames and tracks what the server allows."""
 
     PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
@@ -219,7 +220,7 @@ class H2:
         self.s.close()
 
     def send(self, data):
-        """False once the connection is gone."""
+        """Returns False once the connection is closed."""
         try:
             self.s.sendall(data)
         except OSError:
@@ -227,13 +228,14 @@ class H2:
         return not self.closed
 
     def open(self, block, flags=END_STREAM | END_HEADERS):
-        """A frame that opens a stream; gives its number and the frame."""
+        """Returns the number of a new stream and the frame that opens it."""
         stream, self.next = self.next, self.next + 2
         self.windows[stream] = self.stream_window
         return stream, frame(HEADERS, flags, stream, block)
 
     def take(self, wait=0.0):
-        """Reads what has arrived, for at most so long; False once the connection has ended."""
+        """Reads what has arrived, for at most so long. Returns False once the connection has
+        ended."""
         self.s.settimeout(wait or 0.000001)
         try:
             while not self.closed:
@@ -286,10 +288,11 @@ class H2:
                 self.windows.pop(stream, None)
 
 
-# ---- watching meanwhile --------------------------------------------------------------------------
+# ---- probes --------------------------------------------------------------------------------------
 
 class Probes:
-    """Asks for /healthz again and again, as a kubelet does, and keeps how long each answer took."""
+    """Requests /healthz again and again, as a kubelet does, and records how long each answer
+    took."""
 
     def __init__(self, p, pause=0.1, timeout=10):
         self.p, self.pause, self.timeout = p, pause, timeout

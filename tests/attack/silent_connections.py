@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Many TCP connections that say nothing, while the API server restarts: does the scheduler live on?
+"""Many silent TCP connections while the API server restarts: does the scheduler survive?
 
 The scheduler runs with the usual soft limit of 1,024 descriptors (`ulimit -Sn 1024`). When the
-connections stand, /healthz is asked for as a kubelet does it, the API server is restarted, and a pod
-must still get a node. Nobody has to log in for this attack: a connection is enough.
+connections are established, /healthz is requested as a kubelet does it, the API server is
+restarted, and a pod must still get a node. The attacker needs no credentials: a connection is
+enough.
 
     tests/attack/silent_connections.py [--subject kube-scheduler] [--short]
     tests/attack/silent_connections.py --hard 1024        the limit cannot be raised
@@ -18,7 +19,7 @@ from serving import Cluster, bind_pod, make_node, mib, say
 
 
 class Flood(threading.Thread):
-    """Keeps n silent connections open: where the server closes one, another takes its place."""
+    """Keeps n silent connections open: one that the server closes is replaced."""
 
     def __init__(self, p, n):
         super().__init__(daemon=True)

@@ -42,7 +42,7 @@ def make_nodes(options):
 
 
 def settle(c, name, count=20):
-    """A few pods come and are placed: the scheduler has something to do again."""
+    """Creates a few pods and waits until they are placed, so that the scheduler has work again."""
     pods = SmallPods(c, name)
     pods.make(count, 0.02)
     waits = pods.wait(60)
@@ -69,7 +69,7 @@ def attack(c, options):
             "CPU for the pod, s": round(used, 2), "until it is bound, s": round(took, 2)}
 
 
-# A process of its own, as small as python goes: what a child's peak begins with is its parent's.
+# A process of its own, as small as python allows: a child's peak starts with its parent's.
 MEASURE = """
 import json, resource, subprocess, sys
 code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
@@ -79,7 +79,7 @@ print(json.dumps([code, used.ru_maxrss * 1024, used.ru_utime + used.ru_stime]))
 
 
 def simulate(options):
-    """The peak of its memory, and its CPU time."""
+    """Peak memory and CPU time."""
     with tempfile.TemporaryDirectory() as d:
         path = os.path.join(d, "scenario.json")
         with open(path, "w") as f:

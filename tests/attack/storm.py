@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Many pods that fit nowhere, while small pods come and go: what does the scheduler write?
+"""Many unschedulable pods, while small pods are created and deleted: what does the scheduler write?
 
-Every small pod that comes or goes changes the reason why the large ones do not fit ("3 Insufficient
-cpu, 20 Insufficient memory"), and each that goes is an event after which they are tried again. A
-scheduler that tries and writes as fast as it can floods the API server with status patches; other
+Every created or deleted small pod changes the reason why the large ones do not fit ("3 Insufficient
+cpu, 20 Insufficient memory"), and each deletion is an event after which they are retried. A
+scheduler that retries and writes as fast as it can floods the API server with status patches; other
 clients and its own bindings then wait.
 
     tests/attack/storm.py                            berth, 500 pods, 30 s
@@ -36,10 +36,11 @@ from cluster import (NODES, PODS, ApiError, Cluster, Process, free_port, make_no
 
 SUBJECTS = ("berth", "kube-scheduler")
 N_NODES = 20
-# A node has 4 CPUs and 8 GiB. A large pod never has the memory, and has the CPUs on empty nodes only.
+# A node has 4 CPUs and 8 GiB. A large pod never fits by memory, and fits by CPU only on empty
+# nodes.
 LARGE = {"cpu": "3900m", "memory": "16Gi"}
 SMALL = {"cpu": "300m", "memory": "64Mi"}
-N_ROOM = 10              # large pods that fit a node which comes in the end
+N_ROOM = 10              # large pods that fit a node which is added at the end
 SMALL_PER_SECOND = 16
 SMALL_LIVES = 1.0        # seconds, after it is bound
 DEFAULT = PODS.format("default")
@@ -54,7 +55,8 @@ def say(text):
 # ---- the scheduler -------------------------------------------------------------------------------
 
 def start_scheduler(c, options):
-    """The subject as system:kube-scheduler, without leader election; .port serves its metrics."""
+    """Starts the subject as system:kube-scheduler, without leader election; .port serves its
+    metrics."""
     config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
               "leaderElection": {"leaderElect": False},
               "clientConnection": {"kubeconfig": c.scheduler_kubeconfig}}
@@ -78,7 +80,7 @@ def start_scheduler(c, options):
 
 
 def metrics_of_scheduler(c, p):
-    """Its page of metrics, asked for as admin."""
+    """Its page of metrics, requested as admin."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -117,7 +119,7 @@ def counts(c, p):
 # ---- small pods ----------------------------------------------------------------------------------
 
 class SmallPods:
-    """Makes small pods at a steady pace, and deletes each a while after it was bound."""
+    """Creates small pods at a steady pace, and deletes each some time after it was bound."""
 
     def __init__(self, c):
         self.c = c
@@ -129,7 +131,7 @@ class SmallPods:
             t.start()
 
     def run(self, function):
-        """Connections break when the cluster ends."""
+        """Errors of connections at the end of the cluster are ignored."""
         try:
             function()
         except (OSError, http.client.HTTPException):
@@ -142,7 +144,7 @@ class SmallPods:
             name = f"small-{len(self.made):05}"
             self.c.create(DEFAULT, make_pod(name, labels={"size": "small"}, **SMALL))
             self.made[name] = time.monotonic()
-            # Late is late: a slow server gets fewer, not a burst.
+            # Delays are not made up for: a slow server gets fewer pods, not a burst.
             wait = start + len(self.made) / SMALL_PER_SECOND - time.monotonic()
             if wait > 0:
                 time.sleep(wait)
@@ -175,7 +177,7 @@ class SmallPods:
                     self.look(event["object"])
 
     def stop(self, wait):
-        """Gives how many were made and bound; those made last get a while to be bound."""
+        """Returns how many were created and bound; the last ones get some time to be bound."""
         self.stopped = True
         self.threads[0].join(60)
 
@@ -195,7 +197,7 @@ class SmallPods:
 # ---- another client ------------------------------------------------------------------------------
 
 def other_client(url, folder, stop, pipe):
-    """A process of its own: GETs of one small object, 25 a second, each timed."""
+    """A separate process: GETs of one small object, 25 a second, each timed."""
     context = ssl.create_default_context(cafile=os.path.join(folder, "ca.crt"))
     context.load_cert_chain(os.path.join(folder, "admin.crt"), os.path.join(folder, "admin.key"))
     conn = http.client.HTTPSConnection("127.0.0.1", int(url.rpartition(":")[2]), context=context,
@@ -264,7 +266,7 @@ def attack(c, options):
 
 
 def room_is_found(c, wait):
-    """A node comes that has room for some of the large pods: how long are they kept waiting?"""
+    """A node is added that fits some of the large pods: how long do they wait?"""
     began = time.monotonic()
     c.create(NODES, make_node("large-node", cpu=4 * N_ROOM, memory=f"{17 * N_ROOM}Gi"))
     try:
@@ -276,13 +278,13 @@ def room_is_found(c, wait):
 
 
 def all_told(c, pods):
-    """Every large pod has its condition."""
+    """Whether every large pod has its condition."""
     listed = c.request("GET", f"{DEFAULT}?resourceVersion=0").count(b'"Unschedulable"')
     return listed >= pods
 
 
 def shape(options, i):
-    """What the i-th large pod asks for; with --distinct no two ask for the same."""
+    """The requests of the i-th large pod; with --distinct no two are equal."""
     if not options.distinct:
         return LARGE
     return {"cpu": LARGE["cpu"], "memory": f"{16384 + i}Mi"}
@@ -300,9 +302,9 @@ def parse_args():
     p.add_argument("--subject", choices=SUBJECTS, default="berth")
     p.add_argument("--berth", default=os.path.join(ROOT, "build", "berth"), metavar="PATH")
     p.add_argument("--short", action="store_true", help="fewer pods, well under a minute")
-    p.add_argument("--pods", type=int, help="pods that fit nowhere (500; 150 with --short)")
-    p.add_argument("--seconds", type=float, help="how long (30; 8 with --short)")
-    p.add_argument("--distinct", action="store_true", help="no two large pods ask for the same")
+    p.add_argument("--pods", type=int, help="unschedulable pods (500; 150 with --short)")
+    p.add_argument("--seconds", type=float, help="duration (30; 8 with --short)")
+    p.add_argument("--distinct", action="store_true", help="all large pods have different requests")
     p.add_argument("--qps", type=float, default=0, help="clientConnection.qps; 0: the default")
     p.add_argument("--burst", type=int, default=100, help="clientConnection.burst, with --qps")
     p.add_argument("--verbosity", type=int, default=0, help="the scheduler's -v")

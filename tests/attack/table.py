@@ -20,7 +20,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 SUBJECTS = ("kube-scheduler", "berth")
 BERTH_ONLY = ("large_dump",)  # kube-scheduler has no such command
-# What is run beside the plain form.
+# Variants besides the plain form.
 VARIANTS = {"storm": [["--qps=50", "--burst=100"]], "silent_connections": [["--hard=1024"]]}
 TIMEOUT = 1800  # seconds for one attack on one subject
 
@@ -65,7 +65,7 @@ def print_table(name, variant, runs):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("attack", nargs="*", help="which: " + ", ".join(attacks()))
+    p.add_argument("attack", nargs="*", help="attacks to run: " + ", ".join(attacks()))
     p.add_argument("--short", action="store_true")
     p.add_argument("--repeat", type=int, default=1)
     p.add_argument("--berth")

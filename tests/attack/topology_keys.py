@@ -3,9 +3,9 @@
 """A few small pods whose affinity names thousands of topology keys: do other pods wait longer?
 
 Half of the attacker's pods have required anti-affinity terms, half preferred ones, all of them with
-`namespaceSelector: {}` and with topology keys that no node has, each a different one. They are
-placed, so that every other pod has to respect them. Then unrelated pods come at a steady pace, and
-it is measured how long each waits for its node.
+`namespaceSelector: {}` and with different topology keys that no node has. They are placed, so that
+every other pod has to respect them. Then unrelated pods are created at a steady pace; the result is
+how long each waits for its node.
 
     tests/attack/topology_keys.py                            berth
     tests/attack/topology_keys.py --subject kube-scheduler   the same load on kube-scheduler

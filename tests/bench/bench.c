@@ -4,10 +4,10 @@
  *
  *   berth-bench decode FILE...
  *
- * Every FILE holds a PodList, as JSON or as protobuf. It is decoded object by object, each pod into
- * an arena of its own, as the reflector does it; then all pods are given back. Prints the best and
- * the median of RUNS runs per file, in CPU time of the one thread that does it: what else the
- * machine is doing then matters less.
+ * Every FILE is a PodList, as JSON or as protobuf. It is decoded object by object, each pod into
+ * its own arena, as the reflector does it; then all pods are freed. Prints the best and the median
+ * of RUNS runs per file, in CPU time of the single thread, which depends less on the load of the
+ * machine.
  */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -54,7 +54,7 @@ static int64_t cpu_time(void)
     return (int64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
 }
 
-/* One run: nanoseconds, or -1. The objects live until all are decoded, as they do in a cache. */
+/* One run: nanoseconds, or -1. The objects live until all are decoded, as in a cache. */
 static int64_t run(const struct wire *wire, struct str bytes, struct objects *objects,
                    size_t *ret_memory, struct err *reterr)
 {

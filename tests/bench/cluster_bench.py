@@ -26,18 +26,18 @@ AMOUNTS = 4000
 CREATE_IN_FLIGHT = 64
 SETTLE = 1.0        # seconds between creating pods and starting a scheduler
 EVENTS_PATIENCE = 3 # seconds without a further event
-QUIET = 0.5         # a process that used no CPU for so long has nothing left to write
+QUIET = 0.5         # a process without CPU use for so long is idle
 
 WAITING = ("kube-scheduler", "berth", "binds", "binds+events")
 ARRIVING = ("kube-scheduler", "berth")
 TITLES = {"binds": "only binds", "binds+events": "binds, with events"}
 
-# What a run has to tell: key, heading, format.
+# The results of a run: key, heading, format.
 COLUMNS = (("pods_per_s", "pods/s", "{:.0f}"), ("events_per_s", "with events", "{:.0f}"),
            ("cpu_ms_per_pod", "CPU ms/pod", "{:.3f}"),
            ("peak_rss_mb", "peak RSS MB", "{:.1f}"), ("first_bind_s", "first bind s", "{:.3f}"),
            ("p50_ms", "p50 ms", "{:.1f}"), ("p99_ms", "p99 ms", "{:.1f}"))
-# A ratio: key, of which figure, berth over whom.
+# A ratio: key, figure, the program that berth is compared with.
 RATIOS = (("rate_vs_kube", "pods_per_s", "kube-scheduler"),
           ("rate_vs_binds_events", "pods_per_s", "binds+events"),
           ("rate_vs_binds", "pods_per_s", "binds"),
@@ -54,7 +54,7 @@ def say(text=""):
 
 
 class Progress:
-    """One line that is written over on a terminal, and left out elsewhere."""
+    """One line that is overwritten on a terminal, and omitted elsewhere."""
 
     def __init__(self, what):
         self.what, self.shown = what, 0
@@ -112,7 +112,7 @@ def peak_rss_mb(p):
 
 
 def cpu_when_quiet(p, timeout=30):
-    """User and system seconds, once it has nothing to do any more: events come behind bindings."""
+    """User and system seconds, once the process is idle: events are written after bindings."""
     used, end = p.cpu_seconds(), time.monotonic() + timeout
     while time.monotonic() < end:
         time.sleep(QUIET)
@@ -153,7 +153,7 @@ class Bench:
     # -- the schedulers --
 
     def config(self):
-        """The same file for both: no leader election, no limits on the client's side."""
+        """The same file for both: no leader election, no client-side limits."""
         path = os.path.join(self.c.dir, "bench.config.json")
         config = {"apiVersion": "kubescheduler.config.k8s.io/v1",
                   "kind": "KubeSchedulerConfiguration",
@@ -165,7 +165,7 @@ class Bench:
         return path
 
     def start(self, who, namespace):
-        """The process, and when it was started."""
+        """Starts the process. Returns it and the time of its start."""
         config = self.config()
         common = [f"--config={config}", f"--secure-port={free_port()}", "--bind-address=127.0.0.1"]
         in_flight = str(self.options.in_flight)
@@ -186,7 +186,7 @@ class Bench:
         return p, began
 
     def follow(self, watch, who, process, progress):
-        """The watch's result; what it tells meanwhile is shown."""
+        """The watch's result; shows its progress."""
         for line in watch.stdout:
             told = json.loads(line)
             if "bound" in told:
@@ -231,10 +231,10 @@ class Bench:
             return self.add_cost(figures, process)
 
     def events(self, namespace, pods, first_ns):
-        """Events a second, from the first binding to the last event; and how many there are.
+        """Events a second, from the first binding to the last event; and their number.
 
-        Schedulers write them behind the bindings, and may drop some: when none has come for a
-        while there are no more to come.
+        Schedulers write them after the bindings, and may drop some: when none has arrived for a
+        while there are no more.
         """
         path = f"/api/v1/namespaces/{namespace}/events?limit=1"
         count, last = 0, time.monotonic_ns()
@@ -280,7 +280,7 @@ class Bench:
         progress.clear()
 
 
-# ---- telling -------------------------------------------------------------------------------------
+# ---- output --------------------------------------------------------------------------------------
 
 def spread(values):
     """Median, and the range where there are several."""
@@ -302,7 +302,7 @@ def values_of(runs, row, variant, who, key):
 
 
 def ratios_of(runs, row, variant):
-    """berth's figure over another's: of the medians."""
+    """berth's figure divided by another's, by medians."""
     found = {}
     for name, key, other in RATIOS:
         ours = values_of(runs, row, variant, "berth", key)
@@ -358,23 +358,23 @@ def processor():
     return platform.machine()
 
 
-# ---- the whole -----------------------------------------------------------------------------------
+# ---- main ----------------------------------------------------------------------------------------
 
 def parse_args():
     p = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     p.add_argument("--nodes", type=int, default=5000)
-    p.add_argument("--pods", type=int, default=5000, help="pods that wait, per row")
-    p.add_argument("--arriving", type=int, default=500, help="pods that arrive meanwhile; 0: none")
-    p.add_argument("--rate", type=int, default=50, help="of those, how many a second")
-    p.add_argument("--runs", type=int, default=1, help="how often each row")
-    p.add_argument("--rows", default="", help="names of rows, with commas; default: all")
-    p.add_argument("--only", default="", help="only these, with commas: " + ", ".join(WAITING))
-    p.add_argument("--in-flight", type=int, default=64, help="of the reference clients")
+    p.add_argument("--pods", type=int, default=5000, help="waiting pods per row")
+    p.add_argument("--arriving", type=int, default=500, help="pods that arrive later; 0: none")
+    p.add_argument("--rate", type=int, default=50, help="arriving pods per second")
+    p.add_argument("--runs", type=int, default=1, help="runs of each row")
+    p.add_argument("--rows", default="", help="comma-separated names of rows; default: all")
+    p.add_argument("--only", default="", help="comma-separated programs to run: " + ", ".join(WAITING))
+    p.add_argument("--in-flight", type=int, default=64, help="concurrent requests of the reference clients")
     p.add_argument("--warm-up", type=float, default=5, help="seconds before pods arrive")
     p.add_argument("--timeout", type=int, default=600, help="seconds for one run")
     p.add_argument("--berth", default=os.path.join(ROOT, "build", "berth"))
     p.add_argument("--load", default=os.path.join(ROOT, "build", "berth-load"))
-    p.add_argument("--wrap", default="", help="a command that berth is run by, such as perf record")
+    p.add_argument("--wrap", default="", help="a command to run berth with, such as perf record")
     p.add_argument("--output", default=os.path.join(ROOT, "build", "bench.json"))
     options = p.parse_args()
     names = [n for n in options.rows.split(",") if n]
@@ -387,7 +387,8 @@ def parse_args():
 
 
 def plan(options):
-    """(row, variant, who), each program next to its rivals; who begins changes with every run."""
+    """(row, variant, program), each program next to its rivals; the order changes with every
+    run."""
     for turn in range(options.runs):
         for row in options.chosen:
             for variant, all_who in (("waiting", WAITING), ("arriving", ARRIVING)):
@@ -401,7 +402,7 @@ def plan(options):
 def main():
     options = parse_args()
     runs = []
-    # Deleting is no part of what is measured: it may go as fast as it can.
+    # Deleting is not measured: no limits.
     with Cluster(apiserver_args=["--delete-collection-workers=16"]) as c:
         bench = Bench(options, c)
         say(f"bench: {options.nodes} nodes on {len(os.sched_getaffinity(0))} cores, "

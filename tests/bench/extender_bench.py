@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """kube-scheduler and berth in turn with the same extender on the same cluster.
 
-The extender filters and prioritizes, and is sent whole nodes; it sends all of them back. A pod costs
-two round trips. The scheduler's own share of one is the time from the last byte of an answer to the
-head of the next request: reading the answer, deciding, and writing the next request. What the
-extender takes (from the head of a request to the last byte of the answer) is not in it. The extender
-binds as well, which is only written down, so that the API server has no part in the figures.
+The extender filters and prioritizes, and gets whole nodes; it returns all of them. A pod costs two
+round trips. The scheduler's own share of one is the time from the last byte of an answer to the
+head of the next request: reading the answer, deciding, and writing the next request. The extender's
+time (from the head of a request to the last byte of the answer) is not included. The extender also
+binds, which is only recorded, so that the API server does not affect the figures.
 
     tests/bench/extender_bench.py [--nodes 1000] [--pods 100] [--berth build/berth]
 """
@@ -33,7 +33,7 @@ LENGTH = re.compile(rb"content-length: *(\d+)", re.I)
 
 
 class Extender:
-    """Bytes in, the same bytes out: it takes no time that it need not take."""
+    """Returns the bytes it gets, in as little time as possible."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -99,7 +99,7 @@ class Extender:
 
 
 def big_node(i):
-    """About what a kubelet reports."""
+    """A node of about the size that a kubelet reports."""
     node = make_node(f"node-{i:05}", cpu=8, zone=f"zone-{i % 3}", images=[
         {"names": [f"registry.test/team-{k}/image-{(i * 7 + k) % 200}@sha256:{k:064x}",
                    f"registry.test/team-{k}/image-{(i * 7 + k) % 200}:v1.{k}"],
@@ -115,7 +115,7 @@ def big_node(i):
 
 
 def measure(c, x, who, options):
-    """Pods that wait, then the scheduler."""
+    """Creates the pods, then starts the scheduler."""
     pods = [make_pod(f"{who}-{i}", scheduler_name=who, cpu="1m", memory="1Mi")
             for i in range(options.pods)]
     c.create_many("/api/v1/namespaces/default/pods", pods)
@@ -160,7 +160,7 @@ def main():
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--pods", type=int, default=100)
     parser.add_argument("--berth", default=os.path.join(ROOT, "build", "berth"))
-    parser.add_argument("--only", choices=BOTH, help="one of the two")
+    parser.add_argument("--only", choices=BOTH, help="run only this one")
     options = parser.parse_args()
     x = Extender()
     with Cluster() as c:

@@ -32,7 +32,7 @@ TUNABLES = ":".join(f"glibc.cpu.x86_rep_{name}_threshold=10485760" for name in (
 
 
 def toolchain(berth):
-    """What the count depends on beside the source: compiler, C library and architecture."""
+    """What the count depends on besides the source: compiler, C library and architecture."""
     comment = subprocess.run(["readelf", "-p", ".comment", berth], check=True, text=True,
                              stdout=subprocess.PIPE).stdout
     compiler = re.search(r"GCC: .*?(\d+\.\d+\.\d+)", comment)

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * berth-load - what `make bench` does to an API server beside the schedulers.
+ * berth-load - the clients of `make bench` beside the schedulers.
  *
- *   berth-load post KUBECONFIG RESOURCE NAMESPACE IN_FLIGHT RATE    creates what stands on stdin,
- *                                                                   one JSON object a line; RATE a
- *                                                                   second, 0: as fast as it goes
- *   berth-load watch KUBECONFIG NAMESPACE PODS SECONDS              sees pods come and be bound
+ *   berth-load post KUBECONFIG RESOURCE NAMESPACE IN_FLIGHT RATE    creates the objects of stdin,
+ *                                                                   one JSON object per line; RATE
+ *                                                                   per second, 0: no limit
+ *   berth-load watch KUBECONFIG NAMESPACE PODS SECONDS              watches pods until bound
  *   berth-load bind KUBECONFIG NAMESPACE IN_FLIGHT                  binds all pods, round robin
- *   berth-load bind-events KUBECONFIG NAMESPACE IN_FLIGHT           the same, with an event for
- * each
+ *   berth-load bind-events KUBECONFIG NAMESPACE IN_FLIGHT           the same, one event per pod
  *
- * NAMESPACE "-" is none. `watch` writes lines of JSON: {"ready": N} once it sees the N pods that
- * are there, {"bound": N} every second, and at the end its result, with times in nanoseconds of
+ * NAMESPACE "-" is none. `watch` writes lines of JSON: {"ready": N} once it sees the N existing
+ * pods, {"bound": N} every second, and at the end its result, with times in nanoseconds of
  * CLOCK_MONOTONIC: a pod's time is when the event that shows it bound was decoded.
  */
 #include <unistd.h>
@@ -219,7 +218,7 @@ static void tell_result(const struct watcher *w)
     vec_release(&took);
 }
 
-/* A reflector and not a bare watch: a busy API server ends watches that it cannot serve in time. */
+/* A reflector, not a bare watch: a busy API server ends watches that it cannot serve in time. */
 static void run_watch(struct load *l, size_t expected, int64_t seconds)
 {
     static const struct reflector_sink sink = {.on_event = on_watch_event,
@@ -252,7 +251,7 @@ struct binder {
     int lists;
 };
 
-/* One pod on its way. */
+/* One pod in flight. */
 struct bind_job {
     struct binder *binder;
     const struct pod *pod;
@@ -385,7 +384,7 @@ static void run_bind(struct load *l, bool events)
     vec_release(&b.nodes);
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* --- main ------------------------------------------------------------------------------------- */
 
 static int64_t number(const char *text)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each plugin costs per pod and node: its filter and its score, in the single and in the batch
- * form, on a cluster and with pods that give it work. Prints a table in Markdown, in nanoseconds.
+ * The cost of each plugin per pod and node: its filter and its score, in the single and in the
+ * batch form, on a cluster and with pods that exercise it. Prints a table in Markdown, in
+ * nanoseconds.
  *
  *     plugins_bench [NODES]
  */
@@ -12,10 +13,10 @@
 #include "plugins/registry.h"
 
 #define PODS    2000 /* placed before anything is measured */
-#define ROUNDS  7    /* the best of so many counts */
+#define ROUNDS  7    /* the best of this many counts */
 #define ROUND_S 0.02
 
-/* Rows beside those of bench_rows. */
+/* Rows in addition to those of bench_rows. */
 static const struct bench_row own_rows[] = {
     {.name = "tolerations",
      .metadata = "",
@@ -87,8 +88,8 @@ static void die(const char *what)
     exit(1);
 }
 
-/* Every 30th node is cordoned, every 8th tainted, every 4th would rather not; half have the image.
- */
+/* Every 30th node is cordoned, every 8th tainted, every 4th has a PreferNoSchedule taint; half have
+ * the image. */
 static void add_node(struct stage *s, int64_t i)
 {
     struct buf text = BUF_INIT;
@@ -130,7 +131,7 @@ static void place_pods(struct stage *s)
         die("the pods do not fit");
 }
 
-/* All nodes are scored, so that every plugin sees as many as its filters leave. */
+/* All nodes are scored, so that every plugin gets as many as its filters leave. */
 static void stage_init(struct stage *s, const struct bench_row *row, int64_t nodes)
 {
     static int32_t all = 100;
@@ -173,7 +174,7 @@ static void stage_release(struct stage *s)
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
-/* One pass over all nodes that the plugin is asked about; gives their number. */
+/* One pass over all nodes that the plugin evaluates. Returns their number. */
 typedef size_t pass_fn(struct stage *s, const struct berth_handle *h);
 
 static size_t filter_single(struct stage *s, const struct berth_handle *h)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the programs of tests/attack in their short form, for tests of what comes of them."""
+"""Runs the programs of tests/attack in their short form, for tests that check the figures."""
 
 import json
 import os
@@ -10,14 +10,14 @@ import berth
 from tap import check
 
 PROGRAM = berth.find_program("berth")
-# How much more memory a program takes that checks every access.
+# The factor by which sanitizers increase memory use.
 SANITIZED = 6 if "/address/" in PROGRAM else 1
 
 
 def attack(name, *args, program=None, timeout=2 * berth.TIMEOUT):
-    """The figures of tests/attack/NAME.py on berth."""
+    """Returns the figures of tests/attack/NAME.py on berth."""
     done = subprocess.run(
-        # What it starts inherits the layout of addresses that the sanitizers of gcc 12 want.
+        # Child processes inherit the address layout that the sanitizers of gcc 12 need.
         [*berth.command()[:-1], sys.executable, os.path.join(berth.ROOT, "tests", "attack", name + ".py"),
          "--short", "--berth", program or PROGRAM, *args],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=berth.environment(), timeout=timeout)
@@ -27,6 +27,6 @@ def attack(name, *args, program=None, timeout=2 * berth.TIMEOUT):
 
 
 def plain_program():
-    """berth without sanitizers, whose memory can be measured; None where it is not built."""
+    """berth without sanitizers, whose memory can be measured; None if it is not built."""
     path = os.path.join(berth.ROOT, "build", "berth")
     return path if os.access(path, os.X_OK) else None

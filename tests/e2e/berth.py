@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""berth in end-to-end tests: started on a cluster, looked at from outside, ended cleanly.
+"""berth in end-to-end tests: starts it on a cluster, observes it from outside, stops it cleanly.
 
-The program is the one of the environment variable BERTH; without it build/address/berth (leaks and
-memory errors fail the test that made them), else build/berth. berth-test, which has the plugins of
-tests/plugins as well, is found in the same way by BERTH_TEST.
+The program is that of the environment variable BERTH; by default build/address/berth (leaks and
+memory errors fail the test that caused them), or else build/berth. berth-test, which also has the
+plugins of tests/plugins, is found in the same way by BERTH_TEST.
 """
 
 import itertools
@@ -21,12 +21,12 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
 from cluster import ApiError, Process, free_port, make_node, make_pod, wait_for  # noqa: E402
 from tap import check, equal, show_log  # noqa: E402
 
-# For what takes long on a busy machine under a sanitizer; never a measure.
+# For operations that are slow on a busy machine under a sanitizer; not a measurement.
 TIMEOUT = int(os.environ.get("BERTH_TIMEOUT", "180"))
 SANITIZER_FOUND = re.compile(r"(AddressSanitizer|LeakSanitizer|ThreadSanitizer|runtime error:)")
 
-# Upstream's default plugins that berth does not have. They are switched off where the two are
-# compared: some of them would add a word of their own to what is said about pods that fit nowhere.
+# Upstream's default plugins that berth does not have. They are disabled where the two are compared:
+# some of them would add their own reasons to the messages about unschedulable pods.
 NOT_IN_BERTH = ("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone",
                 "DynamicResources")
 PLUGINS = {"multiPoint": {"disabled": [{"name": n} for n in NOT_IN_BERTH]}}
@@ -45,7 +45,7 @@ def find_program(name):
 
 
 def command(program="berth"):
-    """argv of berth. The sanitizers of gcc 12 want addresses as they were on older kernels."""
+    """argv of berth. The sanitizers of gcc 12 need the address layout of older kernels."""
     plain = subprocess.run(["setarch", "-R", "true"], stderr=subprocess.DEVNULL).returncode
     return ([] if plain else ["setarch", "-R"]) + [find_program(program)]
 
@@ -59,7 +59,7 @@ def environment():
     return env
 
 
-# ---- one run to its end --------------------------------------------------------------------------
+# ---- one run to completion -----------------------------------------------------------------------
 
 class Done:
     def __init__(self, done):
@@ -67,7 +67,7 @@ class Done:
 
 
 def run(*args, input=None, timeout=TIMEOUT, env=None, program="berth"):
-    """berth with these arguments, to its end; a sanitizer that complains fails the test."""
+    """Runs berth with these arguments to completion; a sanitizer report fails the test."""
     done = Done(subprocess.run(command(program) + [str(a) for a in args], input=input, timeout=timeout,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                errors="replace", env={**environment(), **(env or {})}))
@@ -76,10 +76,10 @@ def run(*args, input=None, timeout=TIMEOUT, env=None, program="berth"):
     return done
 
 
-# ---- a scheduler that runs -----------------------------------------------------------------------
+# ---- a running scheduler -------------------------------------------------------------------------
 
 def scheduler_config(c, name, **more):
-    """A KubeSchedulerConfiguration as a file; gives its path."""
+    """Writes a KubeSchedulerConfiguration to a file. Returns its path."""
     config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
               "leaderElection": {"leaderElect": False},
               "clientConnection": {"kubeconfig": c.scheduler_kubeconfig}, **more}
@@ -93,7 +93,8 @@ _started = itertools.count(1)
 
 
 def start(c, *args, name="berth", kubeconfig=None, config=None, program="berth"):
-    """`berth scheduler` as system:kube-scheduler, without leader election unless args say so."""
+    """Starts `berth scheduler` as system:kube-scheduler, without leader election unless set in
+    args."""
     port = free_port()
     argv = ["scheduler", f"--secure-port={port}", "--bind-address=127.0.0.1"]
     if config is None:
@@ -111,9 +112,9 @@ def start(c, *args, name="berth", kubeconfig=None, config=None, program="berth")
 
 
 def stop(p):
-    """SIGTERM; it must end by itself, with exit code 0 and nothing left behind."""
+    """Sends SIGTERM; berth must exit with code 0 and without leaks."""
     code = p.terminate(60)
-    check(not SANITIZER_FOUND.search(p.text()), f"{p.name}: a sanitizer complained")
+    check(not SANITIZER_FOUND.search(p.text()), f"{p.name}: a sanitizer reported an error")
     equal(code, 0, f"exit code of {p.name} after SIGTERM")
 
 
@@ -128,7 +129,7 @@ def wait_exit(p, timeout=TIMEOUT):
 
 
 def reset(c):
-    """Ends the schedulers that a test has left running, and empties the cluster."""
+    """Stops the schedulers that a test left running, and empties the cluster."""
     c.resume_apiserver()
     if not c.apiserver.running():
         c.start_apiserver()
@@ -154,7 +155,7 @@ def remove_all(c):
     wait_for(lambda: not c.pods(), 60, what="all pods are gone")
 
 
-# ---- what can be seen ----------------------------------------------------------------------------
+# ---- observation ---------------------------------------------------------------------------------
 
 PODS = "/api/v1/namespaces/default/pods"
 NODES = "/api/v1/nodes"
@@ -177,7 +178,7 @@ def wait_bound(c, name, timeout=TIMEOUT):
 
 
 def condition_of(c, name):
-    """The pod's PodScheduled condition without its times; None while there is none."""
+    """The pod's PodScheduled condition without its times; None if there is none."""
     for condition in c.pod(name)["status"].get("conditions", []):
         if condition["type"] == "PodScheduled":
             return {k: v for k, v in condition.items()
@@ -187,7 +188,7 @@ def condition_of(c, name):
 
 def wait_unschedulable(c, name, timeout=TIMEOUT):
     return wait_for(lambda: (condition_of(c, name) or {}).get("status") == "False"
-                    and condition_of(c, name), timeout, what=f"{name} is told to be unschedulable")
+                    and condition_of(c, name), timeout, what=f"{name} is reported as unschedulable")
 
 
 def events_of(c, name, reason=None):
@@ -204,7 +205,7 @@ def wait_events(c, name, reason, count=1, timeout=TIMEOUT):
 
 
 def visible(c, name):
-    """All that a user can see of a pod's scheduling, without names and times made up on the way."""
+    """Everything a user can see of a pod's scheduling, without generated names and times."""
     def essence(e):
         check(re.fullmatch(re.escape(name) + r"\.[0-9a-f]+", e["metadata"]["name"]),
               f"name of an event: {e['metadata']['name']}")
@@ -228,7 +229,7 @@ def quantity(text):
 
 
 def overcommitted(c):
-    """One line for every node that has been promised more than it has."""
+    """One line for every node whose pods request more than it has."""
     used = {}
     for pod in c.pods():
         node = used.setdefault(pod["spec"].get("nodeName"), {"cpu": 0, "memory": 0, "pods": 0})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster whose API server writes down who bound which pod, and what came of it."""
+"""A cluster whose API server records which user bound which pod, and the result."""
 
 import json
 import os
@@ -16,7 +16,7 @@ def cluster():
 
 
 def attempts(c):
-    """Every request for a binding since the last reset: (pod, user, HTTP code)."""
+    """Every binding request since the last reset: (pod, user, HTTP code)."""
     found = []
     with open(os.path.join(c.dir, "audit.log")) as f:
         for line in f:

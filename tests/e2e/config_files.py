@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configuration files for berth and for the real kube-scheduler: both write with --write-config-to
-what they made of one, or say why they refuse it."""
+"""Runs berth and the real kube-scheduler on configuration files: both write the effective
+configuration with --write-config-to, or report why they reject the file."""
 
 import json
 import os
@@ -53,13 +53,13 @@ class Both:
             return f.read()
 
     def kube_scheduler(self, config, *flags):
-        """What it wrote, or None and its error."""
+        """The configuration it wrote, or None and its error."""
         done = recall.run([self.kube] + self.arguments(config) + list(flags), self.dir.name, ["out.yaml"],
                           berth.TIMEOUT)
         if done.returncode == 0:
             return self.written(), ""
         found = re.search(r'"command failed" err=("(?:[^"\\]|\\.)*"|<\n.*?\n >)', done.stderr, re.S)
-        check(found, f"kube-scheduler said {done.stderr}")
+        check(found, f"kube-scheduler's error: {done.stderr}")
         error = found.group(1)
         return None, json.loads(error) if error.startswith('"') else error
 
@@ -71,7 +71,7 @@ class Both:
         return None, done.err[max(0, done.err.find("berth: ")):]
 
 
-# Whoever says it says it by another route, and berth adds what to do about it.
+# The two report it from different places, and berth adds advice.
 ROUTES = re.compile(r"^(initializing profiles: |creating profile for scheduler name \S+: |"
                     r"berth: |\S*config\.yaml:(\d+:)? |profiles\[\d+\]: |"
                     r"profiles\[\d+\]\.plugins\.\w+(\.enabled\[\d+\])?: (?!Invalid))")
@@ -79,7 +79,7 @@ HINT = re.compile(r" \((?:did you mean|it extends|it is not a plugin|use \w+ ins
 
 
 def essence(error):
-    """The parts of an error, sorted: upstream finds some in the order of a Go map."""
+    """The parts of an error, sorted: upstream reports some in the order of a Go map."""
     lines = error.strip().split("\nberth: ")
     if len(lines) > 1:
         return sorted(part for line in lines for part in essence(line))

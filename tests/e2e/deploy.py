@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What deploy/ holds, as data; the image as a folder to run programs in; what rights come to."""
+"""The contents of deploy/ as data; the image as a folder to run programs in; effective rights."""
 
 import collections
 import json
@@ -58,7 +58,7 @@ def container(o):
 # ---- Helm ----------------------------------------------------------------------------------------
 
 def helm(*args, ok=True, cluster=None):
-    """Helm's output; of a call that must fail, what it complains of."""
+    """Helm's output; of a call that must fail, its error."""
     built = subprocess.run([os.path.join(berth.ROOT, "tests/helm/build.sh")], text=True,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if built.returncode != 0:
@@ -81,7 +81,7 @@ Right = collections.namedtuple("Right", "group resource verb name")
 
 
 def rights(*roles):
-    """All that the rules of these roles allow, one by one. No name: any."""
+    """Everything that the rules of these roles allow, one by one. No name: any."""
     return {Right(group, resource, verb, name)
             for role in roles for rule in role["rules"]
             for group in rule["apiGroups"] for resource in rule["resources"]
@@ -93,7 +93,7 @@ def allowed(right, by):
 
 
 def asked(c, user):
-    """(Right, HTTP code) of every request of this user, as the audit log has them."""
+    """(Right, HTTP code) of every request of this user, according to the audit log."""
     found = set()
     with open(os.path.join(c.dir, "audit.log")) as f:
         for line in f:
@@ -115,7 +115,7 @@ class Image:
     def __init__(self, at):
         if os.geteuid() != 0:
             skip("only root may chroot")
-        # The one without sanitizers, which would want /proc and more libraries.
+        # The program without sanitizers, which would need /proc and more libraries.
         program = os.path.join(berth.ROOT, "build", "berth")
         check(os.path.exists(program), "build/berth is not built: run make first")
         self.dir = at
@@ -131,7 +131,7 @@ class Image:
                       for d, _, names in os.walk(self.dir) for f in names)
 
     def write(self, where, text, mode=0o644, owner=0):
-        """A file of the image, as a mount would bring it."""
+        """Writes a file of the image, as a mount would provide it."""
         to = os.path.join(self.dir, where.lstrip("/"))
         os.makedirs(os.path.dirname(to), exist_ok=True)
         with open(to, "w") as f:
@@ -140,7 +140,7 @@ class Image:
         os.chown(to, owner, owner)
 
     def argv(self, command, user):
-        """As a container runtime starts it: found by the image's PATH, as this user."""
+        """argv as a container runtime starts it: found by the image's PATH, as this user."""
         found = re.search(r"^ENV PATH=(\S+)", read("Dockerfile"), re.M)[1]
         return ["env", "-i", f"PATH={found}", *self.env, "/usr/sbin/chroot",
                 f"--userspec={user}:{user}", self.dir, *command]
@@ -153,7 +153,7 @@ class Image:
         return berth.Done(done)
 
     def start(self, c, command, user, name):
-        """The command with a port of its own, since several run on this machine."""
+        """Starts the command with its own port, since several run on this machine."""
         port = free_port()
         log = os.path.join(c.dir, name + ".log")
         p = Process(name, self.argv([*command, f"--secure-port={port}"], user), log)

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scheduler extender on loopback, for tests: what it says depends on the names of pods and nodes.
+"""A scheduler extender on loopback, for tests: its answers depend on the names of pods and
+nodes.
 
-Pods that two schedulers have alike differ in what stands before the first dash of their names; an
-extender looks at what stands behind it, so that both hear the same.
+The equal pods of two schedulers differ in the part of their names before the first dash; an
+extender uses only the part after it, so that both schedulers get the same answers.
 
-A verb's path may begin with a manner, as in "slow/filter":
+The path of a verb may begin with a behaviour, as in "slow/filter":
 
     500       answers with that status
-    rubbish   answers with what is no JSON
+    rubbish   answers with invalid JSON
     cut       closes the connection
     slow      answers after SLOW seconds
-    error     tells an error in its answer
-    unknown   keeps a node that it was not asked about
-    stranger  would preempt a pod that nobody knows
-    empty     would preempt nobody, on one of the nodes
-    huge      answers with more bytes than anybody should read
+    error     returns an error in its answer
+    unknown   keeps a node that was not in the request
+    stranger  preempts a pod that does not exist
+    empty     preempts no pod, on one of the nodes
+    huge      answers with more bytes than a client should read
 """
 
 import contextlib
@@ -31,7 +32,7 @@ HUGE = 300 << 20
 
 
 def draw(*parts):
-    """A random generator that depends on these texts alone."""
+    """A random generator that depends only on these texts."""
     return random.Random(hashlib.sha256("/".join(parts).encode()).digest())
 
 
@@ -40,10 +41,11 @@ def own_name(pod_name):
 
 
 class Extender:
-    """In a `with`. `calls` is what it was asked: (path, body), in order; `binds` by pod's name.
+    """A context manager. `calls` are the requests: (path, body), in order; `binds` by the pod's
+    name.
 
-    Who sends it nodes is answered with nodes, who sends names with names. on_bind(namespace, pod,
-    uid, node) does what a bind should do; without one it is only written down.
+    A request with nodes is answered with nodes, one with names with names. on_bind(namespace, pod,
+    uid, node) carries out a bind; without it binds are only recorded.
     """
 
     def __init__(self, on_bind=None, tls=None):
@@ -65,11 +67,11 @@ class Extender:
         self.server.shutdown()
         self.server.server_close()
 
-    # -- what it thinks --
+    # -- answers --
 
     @staticmethod
     def fate(pod, node):
-        """kept, failed, unresolvable or dropped; label keep: one or none of all nodes."""
+        """kept, failed, unresolvable or dropped; the label keep selects one node or none."""
         keep = pod["metadata"].get("labels", {}).get("keep")
         name = own_name(pod["metadata"]["name"])
         if keep and keep != "none":
@@ -79,7 +81,7 @@ class Extender:
 
     @staticmethod
     def score(pod, node):
-        """Of eleven nodes named n0 … n10 no two have the same."""
+        """Eleven nodes named n0 … n10 all have different scores."""
         order = list(range(11))
         draw(own_name(pod["metadata"]["name"]), "score").shuffle(order)
         return order[int(node[1:]) % 11]
@@ -111,7 +113,7 @@ class Extender:
         return {"Error": ""}
 
     def most(self, args):
-        """A filter to which some nodes will never do."""
+        """A filter that never keeps some nodes."""
         name = own_name(args["Pod"]["metadata"]["name"])
         kept = [n for n in args["NodeNames"] if draw(name, own_name(n), "most").random() < 0.8]
         return {"NodeNames": kept, "FailedAndUnresolvableNodes": {
@@ -121,7 +123,7 @@ class Extender:
         return [{"host": n, "score": int(own_name(n)[1:])} for n in args["NodeNames"]]
 
     def preempt(self, args):
-        """Of some nodes it thinks nothing; on others not all victims have to go."""
+        """Drops some nodes; on others it spares some of the victims."""
         given, name = args["NodeNameToVictims"], own_name(args["Pod"]["metadata"]["name"])
         uids = {n: [p["metadata"]["uid"] for p in v["Pods"]] for n, v in (given or {}).items()}
         if given is None:
@@ -153,7 +155,7 @@ class Extender:
                     and (body.get("PodName") or body["Pod"]["metadata"]["name"]) == name]
 
     def asked(self, verb, prefix=""):
-        """The bodies of calls about pods whose names begin so, by pod."""
+        """The bodies of calls about pods whose names begin with this prefix, by pod."""
         with self.lock:
             calls = list(self.calls)
         found = {}

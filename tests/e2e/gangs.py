@@ -20,7 +20,7 @@ def members(name, n, start=0, **more):
 
 
 def running(c, name):
-    """How many of the gang have a node."""
+    """The number of the gang's pods that have a node."""
     return sum(1 for p in c.pods() if p["spec"].get("nodeName") and
                p["spec"].get("schedulingGroup", {}).get("podGroupName") == name)
 

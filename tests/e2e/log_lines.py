@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads log lines, klog's text and JSON, and takes them apart into message and keys."""
+"""Parses log lines, klog's text and JSON, into message and keys."""
 
 import json
 import re
@@ -12,7 +12,7 @@ PORT = re.compile(r"(127\.0\.0\.1|\[::1?\]):\d+")
 
 
 def read_pairs(rest):
-    """The keys behind a message, in their order."""
+    """The keys after a message, in order."""
     keys = []
     while rest:
         m = re.match(r" ([^=]+)=", rest)
@@ -32,7 +32,7 @@ def read_pairs(rest):
 
 
 def join_dumps(text):
-    """Values of several lines, which end in " >", become one line each."""
+    """Joins values of several lines, which end in " >", into one line each."""
     return re.sub(r"=<\n(?:\t.*\n)* >", '="..."', text)
 
 
@@ -57,7 +57,7 @@ def read_json(text):
     lines = []
     for line in text.splitlines():
         got = json.loads(line)
-        # One moment in 4096 is a whole number of milliseconds, and written as such.
+        # One time in 4096 is a whole number of milliseconds and is written as such.
         check(isinstance(got["ts"], (int, float)) and
               re.fullmatch(r"[\w.]+/[\w.]+:\d+", got["caller"]), f"head of {line}")
         if not got["msg"].startswith("FLAG: "):

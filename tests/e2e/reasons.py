@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a node does not take a pod, in upstream's words; each is told with the number of nodes."""
+"""Upstream's texts for why a node does not fit a pod; each is reported with the number of nodes."""
 
 CORDONED = "node(s) were unschedulable"
 TAINTED = "node(s) had untolerated taint(s)"
@@ -14,15 +14,15 @@ REPELLED = "node(s) didn't match pod anti-affinity rules"
 REPELLED_BY_OTHERS = "node(s) didn't satisfy existing pods anti-affinity rules"
 NO_FEATURE = "node(s) didn't match Pod's required features"
 
-# NodeLabel, which only older configurations name.
+# NodeLabel, which only older configurations have.
 NO_LABELS = "node(s) didn't have the requested labels"
 
 
 def nodes_left(total, *reasons):
-    """The whole text; reasons, each with its count, are sorted as text, so that 10 is before 2."""
+    """The whole text; reasons with their counts are sorted as text, so that 10 is before 2."""
     return f"0/{total} nodes are available: {', '.join(sorted(reasons))}."
 
 
 def before_preemption(text):
-    """What the filters say; preemption adds what it can do about it."""
+    """The part written by the filters, before the part that preemption adds."""
     return text.partition(" preemption: ")[0]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""berth and the real kube-scheduler on one cluster, each with pods of its own that are alike.
+"""berth and the real kube-scheduler on one cluster, each with its own set of equal pods.
 
-A pod that is made for both is there twice: berth-NAME, which has the schedulerName berth, and
-kube-NAME. With BERTH_SUBJECT=kube-scheduler the part of berth is played by a second kube-scheduler:
-that proves a test, since the two must then be alike.
+A pod made for both exists twice: berth-NAME, with the schedulerName berth, and kube-NAME. With
+BERTH_SUBJECT=kube-scheduler a second kube-scheduler takes berth's place: that validates a test,
+since the two must then be equal.
 """
 
 import contextlib
@@ -19,7 +19,8 @@ BOTH = ("berth", "kube")
 
 
 def cluster(profiles, objects=()):
-    """A fixture for tap.main; profiles(who) are those of one scheduler, one of them named WHO."""
+    """A fixture for tap.main; profiles(who) returns the profiles of one scheduler, one of them
+    named WHO."""
     @contextlib.contextmanager
     def made():
         with Cluster() as c:
@@ -43,7 +44,7 @@ def after(c):
 
 
 def have(c, *objects):
-    """Nodes, and pods on them, that are there from the beginning: both schedulers know of them."""
+    """Creates nodes, and pods bound to them, before the test: both schedulers know them."""
     for obj in objects:
         c.create(NODES if obj["kind"] == "Node" else PODS, obj)
     settle(c)
@@ -62,5 +63,6 @@ def copy_for(who, pod, name):
 
 
 def make_twice(c, pods):
-    """The pods of a dict, by name, for either scheduler: the schedulerName X becomes WHO-X."""
+    """Creates the pods of a dict, by name, for both schedulers: the schedulerName X becomes
+    WHO-X."""
     berth.add_pods(c, *[copy_for(who, pod, name) for name, pod in pods.items() for who in BOTH])

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scheduler that the tests of plugins are about, on a cluster of its own.
+"""The scheduler under test in the tests of plugins, on its own cluster.
 
-It is berth; BERTH_SUBJECT=kube-scheduler makes it the real kube-scheduler, which must pass the same
-tests: so it is the tests that are proven, not only berth. One scheduler runs through a whole file,
-with as many profiles as its tests need. It never tries a pod again just because time has passed:
-whoever gets a node after a change got it by a queueing hint.
+It is berth; BERTH_SUBJECT=kube-scheduler selects the real kube-scheduler, which must pass the same
+tests: that validates the tests. One scheduler runs through a whole file, with as many profiles as
+its tests need. It never retries a pod just because time has passed: a pod that gets a node after a
+change got it by a queueing hint.
 
-The tests do with kubectl what users do. Pods that are there from the beginning are made with
+The tests use kubectl as users do. Pods that exist from the beginning are created with
 spec.nodeName.
 """
 
@@ -23,16 +23,15 @@ from reasons import before_preemption
 from tap import check, equal, show_log
 
 SUBJECT = os.environ.get("BERTH_SUBJECT", "berth")
-# Seconds; what should happen has happened long before.
+# Seconds; what should happen happens long before.
 LATE = int(os.environ.get("BERTH_LATE", "60"))
 
 
 # ---- profiles ------------------------------------------------------------------------------------
 
 def profile(name="default-scheduler", score=None, **args):
-    """The default plugins; with `score`, all of them for filtering and that one alone for scoring.
-
-    Further arguments are pluginConfig: NodeResourcesFit={...}."""
+    """The default plugins; with `score`, all of them for filtering and only that one for
+    scoring. Further arguments are pluginConfig: NodeResourcesFit={...}."""
     plugins = dict(berth.PLUGINS)
     if score:
         plugins["score"] = {"disabled": [{"name": "*"}], "enabled": [{"name": score}]}
@@ -40,7 +39,7 @@ def profile(name="default-scheduler", score=None, **args):
             "pluginConfig": [{"name": n, "args": a} for n, a in args.items()]}
 
 
-# ---- its life ------------------------------------------------------------------------------------
+# ---- start and stop ------------------------------------------------------------------------------
 
 FLAGS = ("-v=2", "--pod-max-in-unschedulable-pods-duration=1h")
 
@@ -64,9 +63,8 @@ def stop(c, p):
 
 
 def cluster(profiles, before=(), flags=(), **options):
-    """A fixture for tap.main: a cluster with these objects, and then the scheduler.
-
-    flags: the scheduler's, options: the cluster's."""
+    """A fixture for tap.main: a cluster with these objects, then the scheduler. flags: the
+    scheduler's, options: the cluster's."""
     @contextlib.contextmanager
     def made():
         if SUBJECT not in ("berth", "kube-scheduler"):
@@ -82,7 +80,7 @@ def cluster(profiles, before=(), flags=(), **options):
 
 
 def after(c):
-    """Empties the cluster. A scheduler that has not lived through the test fails it."""
+    """Empties the cluster. The test fails if the scheduler has ended."""
     show_log(c.scheduler.log)
     tidy(c)
     if not c.scheduler.running():
@@ -103,13 +101,13 @@ def tidy(c):
 # ---- what users do and see -----------------------------------------------------------------------
 
 def apply(c, *objects):
-    """kubectl apply. Says nothing about when the scheduler knows."""
+    """kubectl apply. Does not wait for the scheduler to see the change."""
     c.kubectl("apply", "-f", "-",
               input={"apiVersion": "v1", "kind": "List", "items": list(objects)})
 
 
 def have(c, *objects):
-    """Nodes, and pods on them, that are there from the beginning: the scheduler knows them then."""
+    """Creates nodes, and pods bound to them, and waits until the scheduler knows them."""
     apply(c, *objects)
     settle(c)
 
@@ -118,10 +116,9 @@ _seen = itertools.count(1)
 
 
 def settle(c, scheduler="default-scheduler"):
-    """Returns when the scheduler knows what has happened to nodes and pods so far.
-
-    Each kind is told in the order in which it happened. So a pod that fits only after the latest
-    change of a node, and that came after all other pods, has a node only when all is known."""
+    """Returns when the scheduler knows all changes of nodes and pods so far. Changes of each
+    kind arrive in order. So a pod that fits only after the latest change of a node, and that was
+    created after all other pods, gets a node only when everything is known."""
     name = f"seen-{next(_seen)}"
     resource = f"berth.test/{name}"
     node = c.nodes()[0]["metadata"]["name"]
@@ -134,15 +131,15 @@ def settle(c, scheduler="default-scheduler"):
 
 
 def lands(c, name, *nodes, ns="default"):
-    """The pod gets a node, and it is one of these; gives it."""
+    """Checks that the pod gets one of these nodes. Returns it."""
     got = wait_for(lambda: c.pod(name, ns)["spec"].get("nodeName"), LATE, what=f"{name} has a node")
     check(got in nodes, f"node of {name}: got {got}, want {' or '.join(nodes)}")
     return got
 
 
 def pends(c, name, text):
-    """The pod gets no node, and users are told why in these words. Where they do not speak of
-    preemption, it does not matter what that adds."""
+    """Checks that the pod gets no node, with this message. Without a part about preemption in
+    it, that part is not compared."""
     def part(said):
         return said if " preemption: " in text else before_preemption(said)
 
@@ -153,7 +150,7 @@ def pends(c, name, text):
     except TimeoutError:
         equal(told(), text, f"condition of {name}")
     wait_for(lambda: text in [part(e["note"]) for e in events_of(c, name, "FailedScheduling")],
-             LATE, what=f"the event of {name} that says: {text}")
+             LATE, what=f"the event of {name}: {text}")
     equal(c.pod(name)["spec"].get("nodeName"), None, f"node of {name}")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program on a pseudo-terminal: what somebody who types into it sees."""
+"""Runs a program on a pseudo-terminal and returns what a user would see."""
 
 import os
 import pty
@@ -11,7 +11,7 @@ from tap import skip
 
 
 def need_pty():
-    """Skips the test where no pseudo-terminal can be opened, as in a chroot without devpts."""
+    """Skips the test if no pseudo-terminal can be opened, as in a chroot without devpts."""
     try:
         for fd in os.openpty():
             os.close(fd)
@@ -20,7 +20,7 @@ def need_pty():
 
 
 def type_into(argv, keys, until, env=None):
-    """Types into a program on a terminal; what it showed."""
+    """Types into a program on a terminal. Returns what it displayed."""
     need_pty()
     pid, fd = pty.fork()
     if pid == 0:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/attack/cancelled_reviews.py in its short form: requests that are gone hold nobody up."""
+"""tests/attack/cancelled_reviews.py in its short form: cancelled requests do not delay others."""
 
 from attack import attack
 from tap import check, main, test

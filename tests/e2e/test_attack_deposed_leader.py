@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/attack/deposed_leader.py in its short form: a leader that was deposed writes nothing more."""
+"""tests/attack/deposed_leader.py in its short form: a deposed leader writes nothing."""
 
 from attack import attack
 from tap import equal, main, test

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/attack/http2_bodies.py in its short form: bodies from strangers are not taken in."""
+"""tests/attack/http2_bodies.py in its short form: bodies of unauthenticated clients are not
+buffered."""
 
 from attack import attack, plain_program
 from tap import check, equal, main, note, test

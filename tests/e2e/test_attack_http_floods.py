@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/attack/http_floods.py in its short form: whatever strangers send, berth goes on scheduling."""
+"""tests/attack/http_floods.py in its short form: berth keeps scheduling whatever clients send."""
 
 from attack import attack, plain_program
 from tap import check, equal, main, note, test

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A dump of a cluster through `berth simulate`: memory follows what is kept, not what is read."""
+"""A dump of a cluster through `berth simulate`: memory depends on what is kept, not on what is
+read."""
 
 import json
 import os
@@ -14,7 +15,7 @@ ATTACK = os.path.join(ROOT, "tests", "attack", "large_dump.py")
 
 
 def find_berth():
-    """Without sanitizers, which take memory of their own."""
+    """The program without sanitizers, which need memory of their own."""
     path = os.environ.get("BERTH_PLAIN", os.path.join(ROOT, "build", "berth"))
     return path if os.access(path, os.X_OK) else None
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/attack/large_list.py in its short form: lists whose pages are too large are read all the same."""
+"""tests/attack/large_list.py in its short form: lists with pages above the size limit are read."""
 
 from attack import attack
 from tap import equal, main, test

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/attack/silent_connections.py in its short form: silent clients keep nobody else out."""
+"""tests/attack/silent_connections.py in its short form: silent clients do not lock out others."""
 
 from attack import attack
 from tap import check, equal, main, test

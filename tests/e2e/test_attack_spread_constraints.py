@@ -9,8 +9,8 @@ from tap import check, main, test
 @test
 def a_pod_with_thousands_of_constraints_takes_memory_in_proportion():
     figures = attack("spread_constraints")
-    # The pod itself is decoded into about a kilobyte for each constraint, under a sanitizer more.
-    # One byte for each pair of constraints would be another 16 MB, a name for each 150 MB.
+    # The decoded pod takes about a kilobyte per constraint, more under a sanitizer. One byte for
+    # each pair of constraints would be another 16 MB, a name for each 150 MB.
     grown = figures["peak RSS, MB"] - figures["RSS before, MB"]
     check(grown < 0.004 * figures["constraints"] * SANITIZED, f"it grew by {grown} MB")
     check(figures["simulate: peak RSS, MB"] < 15 + 0.004 * figures["simulated constraints"]

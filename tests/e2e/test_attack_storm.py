@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/attack/storm.py in its short form: pods that fit nowhere must not flood the API server."""
+"""tests/attack/storm.py in its short form: unschedulable pods must not flood the API server."""
 
 import json
 import os
@@ -15,7 +15,7 @@ ROOM = "seconds until 10 large pods have got new room"
 
 
 def storm(*args):
-    """The figures. The program is the one without sanitizers, where there is one."""
+    """The figures. Uses the program without sanitizers if it is built."""
     plain = os.path.join(berth.ROOT, "build", "berth")
     program = plain if os.access(plain, os.X_OK) else berth.find_program("berth")
     done = subprocess.run([sys.executable, TOOL, "--short", f"--berth={program}", *args],
@@ -28,14 +28,14 @@ def storm(*args):
 
 
 def check_figures(figures, seconds, pods):
-    """What a scheduler that waits for the API server, and honours backoff, cannot exceed."""
+    """The limits of a scheduler that waits for the API server and honours backoff."""
     equal(figures["small pods bound"], figures["small pods made"], "small pods bound")
-    # 50 writes a second and a burst of 100, as upstream's.
+    # 50 writes a second and a burst of 100, as upstream.
     check(figures["status patches"] <= 100 + 50 * (seconds + 2), "too many status patches")
-    # One for each small pod that goes, and each pod when its backoff ends: 1, 2, 4, 8 s.
+    # One for each deleted small pod, and one for each pod when its backoff ends: 1, 2, 4, 8 s.
     most = figures["small pods made"] + 5 * pods
-    check(figures["unschedulable attempts"] <= most, f"more than {most} attempts in vain")
-    check(figures[ROOM] < 20, "room for pods that wait is not used")
+    check(figures["unschedulable attempts"] <= most, f"more than {most} failed attempts")
+    check(figures[ROOM] < 20, "waiting pods do not use free resources")
 
 
 @test

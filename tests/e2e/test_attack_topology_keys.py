@@ -9,8 +9,8 @@ from tap import check, main, test
 @test
 def pods_with_keys_of_no_node_cost_other_pods_nothing():
     figures = attack("topology_keys")
-    # By CPU time in one run, with and without them. It was 40 times as much when every pod had a
-    # topology made for each key.
+    # CPU time in one run, with and without them. The factor was 40 when every pod built a topology
+    # for each key.
     before, during = (figures[f"CPU for an unrelated pod{when}, ms"] for when in (" before", ""))
     check(during < 4 * before + 2, f"CPU for an unrelated pod: {during} ms, {before} ms before")
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong outside: one clear line, no crash, no leak, no busy loop.
+"""External errors: one clear log line, no crash, no leak, no busy loop.
 
-What cannot heal ends berth with exit code 1. What may heal is tried again, ever more rarely.
+Permanent errors end berth with exit code 1. Errors that may pass are retried with backoff.
 """
 
 import base64
@@ -46,7 +46,7 @@ def data(c, name):
 
 
 def kubeconfig(c, name, cluster=None, user=None, **top):
-    """A good kubeconfig, but for what is given: None takes a field away."""
+    """A valid kubeconfig with these changes: None removes a field."""
     def changed(good, changes):
         good.update(changes or {})
         return {k: v for k, v in good.items() if v is not None}
@@ -62,7 +62,7 @@ def kubeconfig(c, name, cluster=None, user=None, **top):
 
 
 def refused(path, *parts):
-    """berth must end with exit code 1 and one line that names the file and has these parts."""
+    """berth must exit with code 1 and one line that names the file and contains these parts."""
     done = berth.run("scheduler", "--kubeconfig", path, "--secure-port=0", "--leader-elect=false",
                      timeout=60)
     equal(done.code, 1, f"exit code; it said {done.err!r}")
@@ -139,11 +139,11 @@ def bad_certificates_and_keys_are_named(c):
             "certificate-authority-data")
 
 
-# ---- servers that do not want us -----------------------------------------------------------------
+# ---- servers that reject requests ----------------------------------------------------------------
 
 
 def wait_told(p, pattern):
-    """Waits for a line of the log; one that has given up will not write it any more."""
+    """Waits for a line of the log. Fails at once if berth has ended."""
     wait_for(lambda: re.search(pattern, p.text()) or not p.running(), TIMEOUT,
              what=f"a line with {pattern!r}")
     matches(p.text(), pattern)
@@ -151,7 +151,7 @@ def wait_told(p, pattern):
 
 
 def persists(c, pattern, path):
-    """berth says what is wrong, goes on trying, and rests in between."""
+    """Checks that berth logs the error, keeps retrying, and pauses in between."""
     p = start(c, kubeconfig=path)
     wait_told(p, pattern)
     quiet(p)
@@ -159,7 +159,7 @@ def persists(c, pattern, path):
 
 
 def quiet(p, seconds=3):
-    """Next to no CPU and few lines while nothing can be done."""
+    """Checks for almost no CPU use and few log lines while nothing can be done."""
     cpu, lines, began = p.cpu_seconds(), p.text().count("\n"), time.monotonic()
     time.sleep(seconds)     # an interval to measure over, not a wait for something
     check(p.running(), "it gave up")
@@ -274,11 +274,11 @@ def an_exec_plugin_that_fails_is_told(c):
         stop(p)
 
 
-# ---- servers that talk nonsense ------------------------------------------------------------------
+# ---- servers that send nonsense ------------------------------------------------------------------
 
 
 class Fake(socketserver.ThreadingTCPServer):
-    """A TLS server that answers every request by behave(connection, request line)."""
+    """A TLS server that answers every request with behave(connection, request line)."""
     daemon_threads = True
     allow_reuse_address = True
     request_queue_size = 128
@@ -346,7 +346,7 @@ UNKNOWN = answer(json.dumps({"kind": "Status", "apiVersion": "v1", "status": "Fa
 
 
 def lists(raw, keep=True):
-    """An older server without streaming lists, that answers a list in this way."""
+    """An older server without streaming lists that answers a list in this way."""
     def behave(conn, line):
         conn.sendall(UNKNOWN if "watch=" in line else raw)
         return keep or "watch=" in line
@@ -354,7 +354,7 @@ def lists(raw, keep=True):
 
 
 def watches(raw, keep=True):
-    """An older server that lists well and answers a watch in this way."""
+    """An older server that lists correctly and answers a watch in this way."""
     def behave(conn, line):
         kind = "NodeList" if "/nodes" in line else "PodList"
         if "sendInitialEvents" in line:
@@ -370,8 +370,8 @@ def watches(raw, keep=True):
 
 
 def survives(c, behave, pattern, at_once=20, **more):
-    """berth tells what is wrong with this server, naming the URL, and tries again with pauses. All
-    kinds together make at most `at_once` requests before the first pause."""
+    """Checks that berth logs the server's error with the URL, and retries with pauses. All kinds
+    together make at most `at_once` requests before the first pause."""
     with fake(c, behave, **more) as server:
         p = start(c, kubeconfig=kubeconfig(c, "fake", cluster={"server": server.url}))
         began = time.monotonic()
@@ -458,8 +458,9 @@ def an_error_page_of_a_proxy_is_survived(c):
 
 @test
 def an_answer_that_announces_too_much_is_survived(c):
-    """What is announced is not allocated; beyond the bound it is not even waited for."""
-    # A page that is too large is asked for with fewer objects, four times, before the first pause.
+    """The announced length is not allocated; above the limit berth does not even wait for the
+    body."""
+    # A page that is too large is requested with fewer objects, four times, before the first pause.
     survives(c, lists(answer("x", length=1 << 60), keep=False), r"response larger than \d+ bytes",
              at_once=5 * 20)
     survives(c, lists(answer("x", length=1 << 65), keep=False), r"HTTP/1.1.*[Ll]ength|" + ENDED)
@@ -467,7 +468,7 @@ def an_answer_that_announces_too_much_is_survived(c):
 
 @test
 def an_answer_without_end_is_survived(c):
-    """Chunks for ever: it is cut off at the bound, and memory stays bounded."""
+    """Endless chunks: the answer is cut off at the limit, and memory stays bounded."""
     chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
     served = []
 
@@ -489,7 +490,7 @@ def an_answer_without_end_is_survived(c):
             nonlocal most
             most = max(most, p.rss_bytes())
             return server.url + "/api" in p.text()
-        wait_for(complained, TIMEOUT, what="a complaint")
+        wait_for(complained, TIMEOUT, what="an error")
         note(f"{len(served)} MiB served, {most >> 20} MiB resident at most")
         matches(p.text(), r"larger|longer|more than")
         # A list of 128 MiB for each of eight kinds at most, with room for a sanitizer.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmark, so small that it measures nothing: it runs, and it tells all that it should."""
+"""The benchmark, too small to measure anything: it runs and reports all its figures."""
 
 import json
 import os
@@ -22,7 +22,7 @@ RATIOS = {"waiting": ["rate_vs_kube", "rate_vs_binds_events", "rate_vs_binds",
 
 
 def bench(output, *args):
-    # What it starts inherits the layout of addresses that the sanitizers of gcc 12 want.
+    # Child processes inherit the address layout that the sanitizers of gcc 12 need.
     prefix = berth.command()[:-1]
     return subprocess.run(
         [*prefix, os.path.join(ROOT, "tests/bench/cluster_bench.py"),
@@ -45,7 +45,7 @@ def a_small_bench_binds_every_pod_and_tells_every_figure():
              "kube-scheduler", "berth", "only binds", "binds, with events", "rate_vs_kube")
     for variant, who in WHO.items():
         runs = [r for r in report["runs"] if r["variant"] == variant]
-        equal([r["who"] for r in runs], who, f"who ran, {variant}")
+        equal([r["who"] for r in runs], who, f"programs, {variant}")
         count = PODS if variant == "waiting" else ARRIVING
         for r in runs:
             equal((r["row"], r["pods"], r["bound"]), ("plain", count, count), str(r))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Configuration files, beside the real kube-scheduler: what it takes berth takes, and prints the
-same with --write-config-to; what it refuses berth refuses, in the same words where they are about
-values. Older versions and Policy: what convert makes of them; their last releases are in
+"""Configuration files, compared with the real kube-scheduler: berth accepts what it accepts and
+prints the same with --write-config-to; berth rejects what it rejects, with the same messages for
+invalid values. Older versions and Policy: the result of convert; their last releases are in
 test_old_configs."""
 
 import json
@@ -17,7 +17,7 @@ from config_files import HEAD, Both, essence
 from config_text import args, plugins, profile
 from tap import contains, main, note, test
 
-# ---- what both take ------------------------------------------------------------------------------
+# ---- accepted by both ----------------------------------------------------------------------------
 
 GOOD = [
     "",
@@ -117,9 +117,9 @@ GOOD = [
     "clientConnection: {kubeconfig: @, contentType: application/json, acceptContentTypes: a/b}",
 ]
 
-# ---- what both refuse ----------------------------------------------------------------------------
+# ---- rejected by both ----------------------------------------------------------------------------
 
-# In the same words.
+# With the same message.
 BAD_VALUES = [
     "parallelism: 0",
     "parallelism: -1\npodInitialBackoffSeconds: 0\npodMaxBackoffSeconds: -1",
@@ -209,7 +209,7 @@ BAD_VALUES = [
          "topologyKey: 'a b', whenUnsatisfiable: DoNotSchedule}]"),
 ]
 
-# Upstream stops at the first plugin or profile that it cannot make; berth goes on.
+# Upstream stops at the first plugin or profile that it cannot create; berth continues.
 SAYS_MORE = {
     plugins("multiPoint: {disabled: [{name: '*'}]}"): ["at least one bind plugin is needed"],
     plugins("queueSort: {enabled: [{name: PrioritySort}, {name: Other}]}"): [
@@ -219,7 +219,7 @@ SAYS_MORE = {
         'QueueSortPlugin "X" does not exist'],
 }
 
-# By both, berth in words of its own: these parts.
+# Rejected by both, by berth with its own message: these parts.
 BAD_FORM = [
     ("paralellism: 1", "paralellism"),
     ("parallelism: 1\nparallelism: 2", "parallelism"),
@@ -258,7 +258,7 @@ def what_kube_scheduler_takes_is_written_as_it_writes_it(both):
     for text in GOOD:
         config = both.config(text)
         want, error = both.kube_scheduler(config)
-        check(want is not None, f"kube-scheduler refuses {text!r}: {error}")
+        check(want is not None, f"kube-scheduler rejects {text!r}: {error}")
         got, error = both.berth(config)
         if got != want:
             ours, theirs = (got or error).split("\n"), want.split("\n")
@@ -283,7 +283,7 @@ def values_that_kube_scheduler_refuses_are_refused_in_its_words(both):
     for text in BAD_VALUES:
         config = both.config(text)
         written, want = both.kube_scheduler(config)
-        check(written is None, f"kube-scheduler takes {text!r}")
+        check(written is None, f"kube-scheduler accepts {text!r}")
         written, got = both.berth(config)
         theirs, ours = essence(want), essence(got)
         more = [part for part in ours if part not in theirs]
@@ -318,16 +318,16 @@ def forms_that_kube_scheduler_refuses_are_refused_with_their_place(both):
     for text, part in BAD_FORM:
         config = both.config(text)
         written, _ = both.kube_scheduler(config)
-        check(written is None, f"kube-scheduler takes {text!r}")
+        check(written is None, f"kube-scheduler accepts {text!r}")
         written, error = both.berth(config)
-        check(written is None, f"berth takes {text!r}")
+        check(written is None, f"berth accepts {text!r}")
         equal(error.count("\n"), 1, f"lines in {error!r}")
         contains(error, f"berth: {config}:", part)
         check(re.match(rf"berth: {config}:\d+: ", error), f"no line in {error!r}")
 
 
 def dump(done):
-    """What "Using component config" shows, without where and when it was said."""
+    """The configuration of "Using component config", without the line's header."""
     found = re.search(r'"Using component config" (config=<\n(?:\t.*\n)* >)', done)
     return found and found.group(1)
 
@@ -362,7 +362,7 @@ def files_that_cannot_be_read_or_written_are_told_as_upstream_tells_it(both):
 
 @test
 def a_second_document_is_not_read_and_told(both):
-    """Upstream passes over it without a word."""
+    """Upstream ignores it silently."""
     config = both.write("two.yaml", HEAD + "parallelism: 3\n---\n" + HEAD + "parallelism: 4\n")
     contains(berth.run("config", "convert", config).out, "parallelism: 3\n")
     done = berth.run("config", "validate", config)
@@ -392,7 +392,7 @@ def every_command_tells_the_same_faults_in_the_same_lines(both):
     for text in BAD_VALUES[::3] + [text for text, _ in BAD_FORM[::3]]:
         config = both.config(text)
         want = berth.run("config", "validate", config).out.splitlines()
-        check(want, f"validate says nothing of {text!r}")
+        check(want, f"validate reports nothing for {text!r}")
         for command in (["scheduler", f"--config={config}", "--secure-port=0"],
                         ["simulate", f"--config={config}", nothing],
                         ["bench", "engine", f"--config={config}"],
@@ -447,7 +447,7 @@ def all_problems_of_a_file_are_told_at_once(both):
     equal((done.code, done.err.splitlines()), (1, ["berth: " + line for line in want]), "scheduler")
 
 
-# ---- files that hold it --------------------------------------------------------------------------
+# ---- files that contain a configuration ----------------------------------------------------------
 
 def indent(text, by=4):
     return "".join(" " * by + line + "\n" for line in text.splitlines())
@@ -459,7 +459,7 @@ def config_map(name, **data):
 
 
 def manifests(both, text):
-    """As guides hand them out: an account, its roles, the ConfigMap, a Deployment."""
+    """As in guides: an account, its roles, the ConfigMap, a Deployment."""
     return ("apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: s\n---\n"
             "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: s}\n---\n" +
             config_map("s", config=text) + "---\napiVersion: apps/v1\nkind: Deployment\n")
@@ -524,7 +524,7 @@ def a_pipe_without_a_writer_is_given_up(both):
 
 @test
 def a_pipe_with_a_writer_is_read_to_its_end(both):
-    """However slow the writer is; as process substitution has it."""
+    """Even if the writer is slow, as in process substitution."""
     text = HEAD + "parallelism: 9\n"
     program = " ".join(berth.command())
     script = (f"{program} config convert <(printf %s {text[:20]!r}; sleep 1; printf %s {text[20:]!r})"
@@ -574,7 +574,7 @@ GROWING = {
 
 
 def cost(both, text, runs=3):
-    """User CPU time of validate, the least of some runs, in seconds."""
+    """User CPU time of validate, the minimum of some runs, in seconds."""
     path = both.write("large.yaml", HEAD + text)
     times = []
     for _ in range(runs):
@@ -612,7 +612,7 @@ def convert(both, text, *flags):
 
 
 def enabled(text, point):
-    """name=weight of the plugins at a point of the first profile."""
+    """name=weight of the plugins at an extension point of the first profile."""
     config = json.loads(text)
     entries = config["profiles"][0]["plugins"].get(point, {}).get("enabled", [])
     return " ".join(e["name"] + (f"={e['weight']}" if "weight" in e else "") for e in entries)
@@ -662,7 +662,7 @@ def what_convert_writes_kube_scheduler_takes(both):
         converted = convert(both, text.replace("@", both.kubeconfig))
         path = both.write("converted.yaml", converted)
         want, error = both.kube_scheduler(path)
-        check(want is not None, f"kube-scheduler refuses {converted}: {error}")
+        check(want is not None, f"kube-scheduler rejects {converted}: {error}")
         got, _ = both.berth(path)
         equal(got, want, f"{text!r}")
 

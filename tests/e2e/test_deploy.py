@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""deploy/ on a real API server: everything is accepted by it; the static Pod and the second scheduler
-really run, from the files of the image, with the command, user, configuration and rights that their
-manifests give them; the audit log tells what berth asked for."""
+"""deploy/ on a real API server: it accepts everything; the static Pod and the second scheduler
+really run, from the files of the image, with the command, user, configuration and rights of their
+manifests; the audit log shows berth's requests."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def cluster():
 
 
 def curl(p, path, token=None):
-    """The HTTP status, 0 where nobody answers."""
+    """The HTTP status; 0 if there is no answer."""
     argv = ["curl", "-sk", "--max-time", "30", "-o", "/dev/null", "-w", "%{http_code}"]
     if token:
         argv += ["-H", "Authorization: Bearer " + token]
@@ -82,11 +82,11 @@ def hadolint_likes_the_dockerfile(c):
     got = subprocess.run([os.path.join(berth.ROOT, "tests/lib/hadolint.sh")], text=True,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if got.returncode != 0:
-        skip("hadolint is not to be had: " + got.stderr.strip())
+        skip("hadolint is not available: " + got.stderr.strip())
     done = subprocess.run([got.stdout.strip(), deploy.path("Dockerfile")], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     equal((done.returncode, done.stdout), (0, ""))
-    # What it copies is there and is not ignored.
+    # The files that it copies exist and are not ignored.
     ignored = deploy.read("Dockerfile.dockerignore")
     for source in re.findall(r"^COPY (\S+) ", deploy.read("Dockerfile"), re.M):
         if not source.startswith("--from"):
@@ -143,13 +143,13 @@ def the_static_pod_runs_as_its_manifest_says(c):
     check(lease(c, "kube-scheduler"), "kube-scheduler's lease is held")
     equal(berth.node_of(c, "b"), None)
     berth.stop(p)
-    # The image's own user is told clearly why it cannot.
+    # The image's own user gets a clear error.
     done = image.run(*container["command"], "--secure-port=0")
     check(done.code != 0, done.err)
     contains(done.err, mount["mountPath"], "ermission denied")
 
 
-# ---- the second scheduler: what it may -----------------------------------------------------------
+# ---- the second scheduler: its rights ------------------------------------------------------------
 
 def second(c):
     return objects(c, deploy.read("second-scheduler/berth.yaml"))
@@ -160,7 +160,7 @@ def roles_of(found):
 
 
 def all_forms(c):
-    """{what: YAML text}: every way to a second scheduler."""
+    """{form: YAML text}: every way to install a second scheduler."""
     forms = {"second-scheduler": deploy.read("second-scheduler/berth.yaml"),
              "kustomize base": deploy.kustomize(c, "base")}
     for overlay in OVERLAYS:
@@ -190,8 +190,8 @@ def roles_allow_nothing_that_kube_schedulers_do_not(c):
     upstream = [json.loads(c.kubectl("get", "clusterrole", name, "-o", "json"))
                 for name in ("system:kube-scheduler", "system:volume-scheduler")]
     may = rights(*upstream)
-    # The server gives these to kube-scheduler where its gate GenericWorkload is on, and only then;
-    # one manifest serves both, and where there are no pod groups the rights are to nothing.
+    # The server grants these to kube-scheduler only if its gate GenericWorkload is on. One manifest
+    # serves both cases; without pod groups the rules have no effect.
     check(not [r for r in may if r.resource.startswith("podgroups")], "the gate is on")
     may |= {Right("scheduling.k8s.io", "podgroups", verb, "") for verb in ("list", "watch")}
     may.add(Right("scheduling.k8s.io", "podgroups/status", "patch", ""))
@@ -212,7 +212,7 @@ def can_i(c, verb, resource, *more, user=ACCOUNT):
 
 
 def may_unknown(c, right, user=ACCOUNT):
-    """The same of a resource that the server does not serve, which kubectl cannot ask for."""
+    """The same for a resource that the server does not serve, which kubectl rejects."""
     resource, _, sub = right.resource.partition("/")
     asked = c.create("/apis/authorization.k8s.io/v1/subjectaccessreviews", {
         "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
@@ -258,10 +258,10 @@ def rights_are_those_that_were_given(c):
         check(not can_i(c, verb, resource, *more), f"may: {verb} {resource} {more}")
 
 
-# ---- the second scheduler: it runs ---------------------------------------------------------------
+# ---- the second scheduler: running it ------------------------------------------------------------
 
 def in_pod(c, name, found):
-    """The image as the Deployment mounts it, and the environment of a pod."""
+    """The image as the Deployment mounts it, with the environment of a pod."""
     spec = found["Deployment", "berth"]["spec"]["template"]["spec"]
     equal(spec["serviceAccountName"], "berth")
     user = spec["securityContext"]["runAsUser"]
@@ -281,7 +281,7 @@ def in_pod(c, name, found):
 
 
 def monitors(c):
-    """Tokens of somebody who may read metrics, and of somebody who may not."""
+    """Tokens of a user who may read metrics, and of one who may not."""
     for name in ("monitor", "nobody"):
         c.kubectl("create", "serviceaccount", name)
     c.kubectl("create", "clusterrole", "metrics-reader", "--verb=get",
@@ -301,11 +301,11 @@ def schedule_some(c):
     berth.wait_events(c, "large", "FailedScheduling")
     berth.wait_events(c, "p0", "Scheduled")
     equal(berth.node_of(c, "theirs"), None)
-    # One that others must make room for.
+    # A pod that preempts others.
     c.kubectl("create", "priorityclass", "first", "--value=1000")
     berth.add_pods(c, make_pod("vip", cpu="1900m", scheduler_name="berth", priority_class="first"))
     wait_for(lambda: c.pod("vip")["status"].get("nominatedNodeName"), berth.TIMEOUT,
-             what="vip is promised a node")
+             what="vip is nominated to a node")
 
 
 @test
@@ -326,7 +326,7 @@ def the_second_scheduler_runs_with_its_rights(c):
         equal(curl(p, "/metrics/resources", reader), 200)
         equal([curl(p, "/healthz"), curl(p, "/configz", reader)], [200, 403])
     berth.stop(leader)
-    # The other goes on.
+    # The other replica takes over.
     berth.add_pods(c, make_pod("late", scheduler_name="berth"))
     wait_bound(c, "late")
     check(lease(c, "berth") != holder, "another holds the lease")
@@ -344,7 +344,7 @@ def compare_with_audit(c, found):
     used = {right for right in may for r, _ in requests if r in (right, right._replace(name=r.name))}
     for needed in (("pods/binding", "create"), ("pods/status", "patch"), ("pods", "delete")):
         check(Right("", *needed, "") in used, f"the audit log has no {needed}")
-    note("allowed, and not asked for in this test: " +
+    note("allowed, but not used in this test: " +
          ", ".join(f"{r.verb} {r.resource}" for r in sorted(may - used)))
 
 
@@ -371,7 +371,7 @@ def helm_lints_the_chart(c):
 
 
 def without_labels(o):
-    """An object without what the ways of installing it name differently."""
+    """An object without the labels that differ between the ways of installing it."""
     if isinstance(o, dict):
         return {k: without_labels(v) for k, v in o.items()
                 if k not in ("labels", "matchLabels", "imagePullPolicy") and v is not None
@@ -429,7 +429,7 @@ def the_chart_follows_its_values(c):
                   rights(found["ClusterRole", "mine-berth"])), "another rule")
     equal(found["RoleBinding", "mine-berth-authentication-reader"]["metadata"]["namespace"], NAMESPACE)
     equal(found["Pod", "mine-berth-test"]["spec"]["schedulerName"], "packer")
-    # Its flags are flags.
+    # Its flags exist.
     done = berth.run(*container["command"][1:], "--version")
     equal((done.code, done.out), (0, "Kubernetes v1.36.3\n"), done.err)
 
@@ -461,7 +461,7 @@ def the_chart_refuses_values_that_make_no_sense(c):
         contains(deploy.template("--set", value, ok=False), "values don't meet the specifications")
 
 
-# ---- the others ----------------------------------------------------------------------------------
+# ---- other files ---------------------------------------------------------------------------------
 
 @test
 def the_unit_starts_what_it_says(c):
@@ -473,7 +473,7 @@ def the_unit_starts_what_it_says(c):
     equal((done.code, done.out), (0, "Kubernetes v1.36.3\n"), done.err)
     p = berth.start(c, *words[2:], "--leader-elect=false")
     wait_for(lambda: curl(p, "/readyz") == 200, berth.TIMEOUT, what="it is ready")
-    # `systemctl reload` does no harm where there is nothing to read again.
+    # `systemctl reload` is harmless if there is no file to reload.
     contains(unit, "\nExecReload=/bin/kill -HUP $MAINPID\n")
     p.signal(signal.SIGHUP)
     wait_for(lambda: "SIGHUP" in p.text(), berth.TIMEOUT, what="SIGHUP is noticed")
@@ -484,14 +484,14 @@ def the_unit_starts_what_it_says(c):
         done = subprocess.run(["systemd-analyze", "verify", f.name], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     except FileNotFoundError:
-        skip("there is no systemd")
+        skip("systemd is not installed")
     equal([row for row in done.stdout.split("\n") if "berth.service" in row], [])
 
 
-# What the text tells people to type: run, or why not here.
+# The commands that the text tells users to type: run, or why not here.
 NOT_HERE = ("docker buildx ", "mv /etc/", "cp /etc/", "make install", "systemctl ",
             "kubectl -n kube-system rollout status ",
-            "berth explain ")   # wants a scheduler in a pod: test_explain.py
+            "berth explain ")   # needs a scheduler in a pod: test_explain.py
 
 
 @test
@@ -511,7 +511,7 @@ def what_the_readme_tells_to_type_works(c):
     commands += [m for m in re.findall(r"`([a-z]+ [^`]*)`", text)
                  if m.startswith(("kubectl ", "berth config validate new"))]
     check(len(commands) > 15, commands)
-    # Before the other way to the same objects, which Helm would not take over.
+    # Before the other way to install the same objects, which Helm would not adopt.
     commands.sort(key=lambda line: not line.startswith("helm "))
     for line in commands:
         words = shlex.split(line)
@@ -530,10 +530,10 @@ def what_the_readme_tells_to_type_works(c):
         check(os.path.exists(deploy.path(target)), target)
 
 
-# ---- tidying up ----------------------------------------------------------------------------------
+# ---- cleanup -------------------------------------------------------------------------------------
 
 def after(c):
-    """The next test begins with none of this one's objects."""
+    """Removes the test's objects."""
     try:
         berth.reset(c)
     finally:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""berth explain: a running scheduler says why a pod is where it is, to those who may know.
+"""berth explain: a running scheduler explains its decisions to users with the right to read them.
 
-The scheduler is started as README.md says under "On your own cluster", by its own commands.
+The scheduler is started with the commands of README.md, "On your own cluster".
 """
 
 import contextlib
@@ -34,7 +34,7 @@ def readme():
 
 
 def command_of(start):
-    """README's command that begins in that way, as words."""
+    """README's command with this beginning, split into words."""
     return shlex.split(next(line for line in readme()[1] if line.startswith(start)), comments=True)
 
 
@@ -69,7 +69,7 @@ def after(c):
 
 
 def tools(c):
-    """A folder with what a test needs of a PATH, and no kubectl."""
+    """A folder with the programs that a test needs in PATH, without kubectl."""
     folder = os.path.join(c.dir, "tools")
     os.makedirs(folder, exist_ok=True)
     for name in ("setarch", "sleep"):
@@ -79,7 +79,7 @@ def tools(c):
 
 
 def explain(c, *args, kubeconfig=None, server=True, home=None, path=None):
-    """kubeconfig: by KUBECONFIG, as kubectl takes it. path: the folder where programs are."""
+    """kubeconfig: passed by KUBECONFIG, as for kubectl. path: the folder of programs."""
     env = {"HOME": home or os.path.join(c.dir, "nowhere")}
     if path:
         env["PATH"] = path + ":" + tools(c)
@@ -102,7 +102,7 @@ def certificate(c, name):
 
 @test
 def the_second_scheduler_of_the_readme_knows_its_administrators(c):
-    """kube-scheduler, started in the same way, asks nobody and forbids everything."""
+    """kube-scheduler, started in the same way, sends no reviews and denies everything."""
     def bearer(name):
         return ["-H", "Authorization: Bearer " + c.token[name]]
 
@@ -123,7 +123,7 @@ def the_second_scheduler_of_the_readme_knows_its_administrators(c):
 
 @test
 def one_of_the_flags_alone_is_taken_at_its_word(c):
-    """As upstream: nobody is asked about what the other flag would name."""
+    """As upstream: no reviews for what the missing flag would name."""
     root = ["-H", "Authorization: Bearer " + c.token["root"]]
     for what in ("authentication", "authorization"):
         p = berth.start(c, f"--{what}-kubeconfig={c.admin_kubeconfig}", name=what)
@@ -203,7 +203,7 @@ def a_pod_that_finds_no_node_has_several_attempts(c):
     check(done.out.count("default/homeless: unschedulable") >= 2, done.out)
 
 
-# ---- what goes wrong -----------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 
 def failed(done, *parts, code=1):
     equal((done.code, done.out), (code, ""), done.err)
@@ -247,7 +247,7 @@ def users_without_rights_are_told_what_they_lack(c):
     done = explain(c, "hello", SKIP, f"--token={c.token['nobody']}")
     failed(done, "system:serviceaccount:default:nobody", "--non-resource-url=/debug/explain")
     failed(explain(c, "hello", SKIP, "--token=wrong"), "Unauthorized", "(--token)")
-    # What it proposes helps.
+    # The proposed command works.
     line = next(line for line in done.err.splitlines() if "create clusterrole " in line)
     c.kubectl(*shlex.split(line)[1:])
     line = next(line for line in done.err.splitlines() if "create clusterrolebinding " in line)
@@ -286,14 +286,14 @@ def wrong_command_lines_exit_with_2(c):
     failed(explain(c, "hello", f"--kubeconfig={c.dir}/missing"), "missing")
 
 
-# ---- finding it ----------------------------------------------------------------------------------
+# ---- discovery -----------------------------------------------------------------------------------
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 SYSTEM_PODS = "/api/v1/namespaces/kube-system/pods"
 
 
 def add_leader(c, lease, host, pod, address, *args, node="n1"):
-    """A lease, and a pod that holds it as far as the API server can tell."""
+    """Creates a lease, and a pod that holds it as far as the API server knows."""
     with contextlib.suppress(ApiError):
         c.delete(f"{LEASES}/{lease}")
     c.create(LEASES, {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
@@ -324,16 +324,16 @@ def the_leader_is_found_by_its_lease(c):
 
 @test
 def the_lease_is_that_of_the_pod_s_scheduler(c):
-    """The pod asked for the scheduler berth, and the real berth holds a lease of that name."""
+    """The pod has the schedulerName berth, and the real berth holds a lease of that name."""
     holder = c.get(f"{LEASES}/berth")["spec"]["holderIdentity"]
-    equal(holder.rpartition("_")[0], os.uname().nodename, "who holds it")
+    equal(holder.rpartition("_")[0], os.uname().nodename, "holder")
     done = find(c, SKIP)
-    # It runs here; whether anything listens on the default port is not for this test to say.
+    # It runs on this machine; whether the default port has a listener does not matter here.
     check(done.code == 0 or "127.0.0.1:10259" in done.err, done.err)
 
 
 def fake_kubectl(c, name, script):
-    """A folder with a kubectl that does this; it writes its arguments and its pid."""
+    """A folder with a kubectl that runs this script; it records its arguments and its pid."""
     folder = os.path.join(c.dir, name)
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, "kubectl")
@@ -356,7 +356,7 @@ def a_leader_that_cannot_be_reached_is_reached_by_port_forward(c):
            f"--port-forward to run `kubectl port-forward -n kube-system pod-b :{port}`")
     add_leader(c, "loopback", "pod-c", "pod-c", "127.0.0.1", "--bind-address=127.0.0.1")
     failed(find(c, SKIP, "--lease=loopback"), "listens on loopback only", "--port-forward")
-    # There are no kubelets here: what kubectl would make a tunnel is the scheduler's own port.
+    # Without kubelets there is no tunnel: the fake kubectl forwards to the scheduler's own port.
     path = fake_kubectl(c, "good", f'echo "Forwarding from 127.0.0.1:{c.berth.port} -> 10259"\n'
                                    "exec sleep 600")
     done = find(c, "--lease=loopback", "--port-forward", "--context=test", path=path)
@@ -371,7 +371,7 @@ def a_leader_that_cannot_be_reached_is_reached_by_port_forward(c):
 def port_forward_that_fails_is_told(c):
     add_leader(c, "tunnel", "pod-d", "pod-d", "127.0.0.1")
     args = ("--lease=tunnel", "--port-forward")
-    # The real one: a pod that no kubelet runs.
+    # The real kubectl: a pod that no kubelet runs.
     done = find(c, *args, path=c.bin)
     equal((done.code, done.out), (1, ""), done.err)
     contains(done.err, "pod is not running",

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Extenders: the same one serves berth and kube-scheduler, and both must come to the same results.
+"""Extenders: the same one serves berth and kube-scheduler, and the results must be equal.
 
-Every pod is there twice, once for each scheduler. What an extender says depends on the pod's name
-behind the first dash, so both hear the same of it; scores are such that no two nodes are equal.
-Where usage counts, the extender binds and does not write: each scheduler then sees its own pods
-only.
+Every pod exists twice, once for each scheduler. An extender's answer depends on the pod's name
+after the first dash, so both get the same answers; no two nodes have equal scores.
+
+Where resource usage matters, the extender binds without writing: each scheduler then sees only its
+own pods.
 """
 
 import contextlib
@@ -27,13 +28,13 @@ N_NODES = 11
 GPU = "example.com/gpu"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 ROUNDS = int(os.environ.get("BERTH_PODS", "60"))
-ROOM = 1 + ROUNDS // 100    # both share the nodes: who finds them full is a matter of luck
+ROOM = 1 + ROUNDS // 100    # both share the nodes: chance decides which finds them full
 
 
 # ---- two schedulers ------------------------------------------------------------------------------
 
 def profiles(who, score):
-    """With score: NodeResourcesFit scores alone. Its weight and the tens of extenders never tie."""
+    """With score: only NodeResourcesFit scores. Its weight and the tens of extenders never tie."""
     plugins = dict(berth.PLUGINS)
     plugins["score"] = {"disabled": [{"name": "*"}],
                         "enabled": [{"name": "NodeResourcesFit", "weight": 11}] if score else []}
@@ -68,7 +69,7 @@ def schedulers(c, *extenders, score=False, flags=()):
 
 
 def is_ready(p):
-    """It has seen everything, so that from now on pods come in the order of their making."""
+    """The scheduler has seen everything; from now on pods arrive in the order of creation."""
     try:
         context = ssl._create_unverified_context()
         with urllib.request.urlopen(f"https://127.0.0.1:{p.port}/readyz", context=context) as r:
@@ -89,7 +90,7 @@ def make_nodes(c):
 
 
 def make_both(c, pods):
-    """In this order, which is the one in which they are scheduled."""
+    """Creates the pods in this order, which is the order of scheduling."""
     for name, pod in pods.items():
         for who in BOTH:
             c.create(PODS, copy_for(who, pod, name))
@@ -102,7 +103,7 @@ def random_pods(n, **more):
 
 
 def outcome(pod):
-    """Its node, or what it is told; None: not yet known."""
+    """The pod's node or its message; None if not known yet."""
     if pod["spec"].get("nodeName"):
         return pod["spec"]["nodeName"]
     said = [k.get("message", "") for k in pod["status"].get("conditions", ())
@@ -111,7 +112,7 @@ def outcome(pod):
 
 
 def outcomes(c, pods, where=None):
-    """{who: {name: outcome}} once all are known. where: a dict in which binds are written down."""
+    """{scheduler: {name: outcome}} once all are known. where: a dict that records binds."""
     def all_known():
         known = {who: {} for who in BOTH}
         for pod in c.pods():
@@ -124,7 +125,7 @@ def outcomes(c, pods, where=None):
 
 
 def compare(c, pods, where=None):
-    """Both came to the same; gives it."""
+    """Checks that both have the same outcome. Returns it."""
     got = outcomes(c, pods, where)
     differ = {n: (got["berth"][n], got["kube"][n]) for n in pods
               if got["berth"][n] != got["kube"][n]}
@@ -199,7 +200,7 @@ def an_extender_binds_in_place_of_the_scheduler(c):
         equal(list(own), list(theirs), "keys of a bind")
 
 
-# ---- together ------------------------------------------------------------------------------------
+# ---- several verbs -------------------------------------------------------------------------------
 
 def together(c, full):
     make_nodes(c)
@@ -235,10 +236,10 @@ def several_extenders_one_after_the_other(c):
         compare(c, pods, where=y.binds)
 
 
-# ---- what is sent --------------------------------------------------------------------------------
+# ---- requests ------------------------------------------------------------------------------------
 
 def comparable(body):
-    """Without what differs between two pods that are alike."""
+    """Removes what differs between two equal pods."""
     body = json.loads(json.dumps(body))
     for key in ("name", "uid", "resourceVersion", "creationTimestamp"):
         del body["Pod"]["metadata"][key]
@@ -261,7 +262,7 @@ def both_send_the_same_json(c):
                 "weight": 1, "bindVerb": "bind"},
             {"urlPrefix": x.url + "/names", "filterVerb": "names", "nodeCacheCapable": True}):
         x.names = lambda args: {"NodeNames": args["NodeNames"]}
-        # Of an object that was there before, and of one that came by the watch, with a change.
+        # Of an object that existed before, and of one that arrived by the watch, with a change.
         c.patch(f"{NODES}/n1", {"metadata": {"labels": {"changed": "yes"}}})
         pods = {f"p{i}": make_pod("p", labels={"app": "x"}, annotations={"a": "<\u00e4\\\"\n>"},
                                   tolerations=[{"operator": "Exists"}], ports=[1000 + i])
@@ -279,7 +280,7 @@ def both_send_the_same_json(c):
                 equal(comparable(a), comparable(b), f"body of {verb} about {name}")
 
 
-# ---- who is asked --------------------------------------------------------------------------------
+# ---- which pods are sent -------------------------------------------------------------------------
 
 @test
 def managed_resources_choose_pods_and_can_be_ignored(c):
@@ -334,7 +335,7 @@ def an_extender_that_fails_and_must_not_fails_the_pod(c):
             got = outcomes(c, {manner})
             note(got["berth"][manner][:300])
             if manner in SAME_WORDS:
-                equal(got["berth"][manner], got["kube"][manner], "what is told")
+                equal(got["berth"][manner], got["kube"][manner], "message")
             elif subject.SUBJECT == "berth":
                 contains(got["berth"][manner], f"{x.url}/{manner}/filter")
             equal({condition_of(c, f"{w}-{manner}")["reason"] for w in BOTH}, {"SchedulerError"},
@@ -361,15 +362,16 @@ def a_binder_that_fails_fails_the_pod_unless_it_may(c):
 
 # ---- preemption ----------------------------------------------------------------------------------
 
-# All victims are asked to go before anything else happens, so that none is late.
+# All victims are deleted before anything else happens, so that none is late.
 AT_ONCE = ("--feature-gates=SchedulerAsyncPreemption=false",)
 
 
 class Crowd:
-    """A full cluster for either scheduler: nodes and pods of its own, alike but for their names.
+    """A full cluster for each scheduler: its own nodes and pods, equal except for their names.
 
-    Every pod has a start time of its own, so that there is always one best candidate. Pods that are
-    deleted terminate until `until_decided` ends them. After each pod the cluster is full again."""
+    Every pod has a different start time, so that there is always one best candidate. Deleted pods
+    terminate until `until_decided` ends them. After each pod the cluster is full again.
+    """
 
     def __init__(self, c, nodes=6):
         self.c, self.names, self.rng = c, [f"n{i}" for i in range(nodes)], random.Random(11)
@@ -410,14 +412,14 @@ class Crowd:
             self.c.patch(f"{PODS}/{who}-{name}/status", {"status": {"startTime": start}})
 
     def until_decided(self, who, name):
-        """Where the pod goes, or what it is told; and who had to go."""
+        """The pod's node or its message, and the victims."""
         gone, last = [], []
 
         def decided():
             pod = self.c.pod(f"{who}-{name}")
             leaving = sorted(p["metadata"]["name"] for p in self.c.pods()
                              if p["metadata"].get("deletionTimestamp"))
-            # None is in such a hurry that others, who have been asked as well, are not heard of.
+            # Only if the list is the same as before, so that no victim is missed.
             for victim in leaving if leaving == last else ():
                 gone.append(victim.partition("-")[2])
                 self.c.delete(f"{PODS}/{victim}?gracePeriodSeconds=0")
@@ -430,7 +432,7 @@ class Crowd:
         return wait_for(decided, subject.LATE, interval=0.1, what=f"{who}-{name} is decided")
 
     def play(self, name, pod):
-        """One scheduler after the other; gives what became of it, which must be the same."""
+        """Runs one scheduler after the other. Returns the outcome, which must be the same."""
         seen = {}
         for who in BOTH:
             own = copy_for(who, pod, name)
@@ -439,7 +441,7 @@ class Crowd:
             seen[who] = self.until_decided(who, name)
             self.c.delete(f"{PODS}/{who}-{name}?gracePeriodSeconds=0")
             self.fill(who)
-        equal(seen["berth"], seen["kube"], f"what became of {name} and who had to go")
+        equal(seen["berth"], seen["kube"], f"outcome and victims of {name}")
         return seen["kube"]
 
     def pods(self, n):
@@ -449,8 +451,8 @@ class Crowd:
 
 
 def without_names(value, who):
-    """What is sent, alike for both: names without whose they are, no uids, times and versions; and
-    without what a scheduler writes itself, since when it comes back is a matter of luck."""
+    """Makes requests comparable: names without the scheduler's prefix, no uids, times and versions;
+    and without what a scheduler writes itself, since its arrival depends on timing."""
     if isinstance(value, list):
         return [without_names(v, who) for v in value]
     if isinstance(value, dict):
@@ -464,8 +466,8 @@ def without_names(value, who):
 
 
 def bodies_about(x, who, name):
-    """What was asked about the pod. How often it is tried in vain is a matter of luck: two victims
-    may be gone before it is tried again, or one."""
+    """The requests about the pod. The number of failed attempts depends on timing: two victims may
+    be gone before the next attempt, or one."""
     bodies = [without_names(b, who) for b in x.all_asked("preempt", f"{who}-{name}")]
     return [b for i, b in enumerate(bodies) if i == 0 or b != bodies[i - 1]]
 
@@ -519,7 +521,7 @@ def several_extenders_preempt_one_after_the_other(c):
             crowd.play(name, pod)
             paths = {who: [p for p, b in x.calls if b["Pod"]["metadata"]["name"] == f"{who}-{name}"]
                      for who in BOTH}
-            equal(paths["berth"], paths["kube"], f"who was asked about {name}")
+            equal(paths["berth"], paths["kube"], f"calls about {name}")
 
 
 PREEMPT_MANNERS = ("500", "rubbish", "cut", "slow", "error", "unknown", "stranger", "empty")
@@ -548,18 +550,18 @@ def an_extender_that_fails_in_preemption_is_passed_over_or_fails_it(c):
                          for who, (text, gone) in said.items()}
                 note(f"{name}: {words['kube'][0][:200]}")
                 if manner in ("rubbish", "cut", "slow") and not ignorable:
-                    # Each has its own words for what is wrong with an answer.
+                    # Each scheduler has its own messages for an invalid answer.
                     for text, gone in words.values():
                         contains(text, "Insufficient", " preemption: ")
                         equal(gone, [], "victims")
                 else:
-                    equal(words["berth"], words["kube"], f"what became of {name}")
+                    equal(words["berth"], words["kube"], f"outcome of {name}")
 
 
 # ---- TLS -----------------------------------------------------------------------------------------
 
 def tls_of(c, verify=False):
-    """Of a server whose certificate is for another name than the address that is dialled."""
+    """A server whose certificate is for another name than the address that is dialled."""
     c._issue("extender", "/CN=extender.test", "serverAuth,clientAuth", "DNS:extender.test")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(os.path.join(c.dir, "extender.crt"), os.path.join(c.dir, "extender.key"))
@@ -595,7 +597,7 @@ def a_server_that_is_not_who_it_should_be_is_not_trusted(c):
             note(got["berth"]["no"])
             check(not got["berth"]["no"].startswith("n2"), "it was trusted")
             check(not got["kube"]["no"].startswith("n2"), "it was trusted")
-        # Without a CA nobody is asked who he is.
+        # Without a CA the server's certificate is not verified.
         with schedulers(c, {**trusting, "urlPrefix": x.url}):
             pods = {"yes": make_pod("p", labels={"keep": "n2"})}
             make_both(c, pods)

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Flags, beside the real kube-scheduler: berth under its name takes what it takes and refuses what
-it refuses, with the same exit code and the same words. Flags that older ones had do what is left
-of their meaning."""
+"""Flags, compared with the real kube-scheduler: under that name berth accepts and rejects the same
+flags, with the same exit code and messages. Removed flags keep the rest of their meaning."""
 
 import http.server
 import json
@@ -19,7 +18,7 @@ from cluster import programs
 from config_text import KUBECONFIG
 from tap import contains, main, note, test
 
-# Flag: values that both take, values that both refuse. "" is a value, None is none.
+# Flag: values that both accept, values that both reject. "" is a value, None is none.
 TABLE = {
     "config": ([], ["nosuch.yaml"]),
     "master": (["http://127.0.0.1:2", ""], [None]),
@@ -145,7 +144,7 @@ REFUSED = [
     ["--log-text-split-stream", "--log-json-split-stream"],
     ["--feature-gates=DynamicResourceAllocation=false", "--feature-gates=AllAlpha=x"],
 ]
-# Where something is served.
+# Flags for serving.
 SERVED_TAKEN = [
     ["--tls-min-version=VersionTLS12"],
     ["--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,TLS_RSA_WITH_RC4_128_SHA"],
@@ -171,7 +170,7 @@ class Both:
         with open(self.kubeconfig, "w") as f:
             f.write(KUBECONFIG)
         self.out = os.path.join(self.dir.name, "out.yaml")
-        # berth under the name that it stands in for.
+        # berth under the name that it replaces.
         *prefix, program = berth.command()
         link = os.path.join(self.dir.name, "kube-scheduler")
         os.symlink(program, link)
@@ -198,7 +197,7 @@ class Both:
     def compare(self, cases, taken, serve=False):
         wrong = []
         for arguments in cases:
-            # A flag without its value must stand last, and a value may come from the base.
+            # A flag without its value must be last, and a value may come from the base.
             full = self.base(serve) + arguments
             theirs, ours = self.run(self.kube, full), self.run(self.berth, full)
             want, got = outcome(theirs), outcome(ours)
@@ -210,7 +209,7 @@ class Both:
 
 
 def outcome(done):
-    """Exit code, the error, and what --version says."""
+    """Exit code, error, and the output of --version."""
     shown = done.stdout if done.stdout.startswith("Kubernetes") else ""
     return done.returncode, error_of(done) if done.returncode else "", shown
 
@@ -224,7 +223,7 @@ def error_of(done):
 
 
 def aggregate(error):
-    """Upstream finds some errors in the order of a Go map, and names the call that failed."""
+    """Upstream reports some errors in the order of a Go map, and names the failed call."""
     error = re.sub(r"(?:open )?(\S+): [nN]o such file", r"\1: No such file", error)
     if error.startswith("["):
         return sorted(re.split(r", (?=cannot |[a-zA-Z]+ is |--|metrics\.|minComp|empty |emulation |"
@@ -259,7 +258,7 @@ def names_of_tls_are_checked_where_something_is_served(both):
 
 
 def help_of(both, program):
-    """Group, flag, type and default of every line of --help; gates apart."""
+    """Group, flag, type and default of every line of --help; feature gates separately."""
     text = both.run(program, ["--help"]).stdout
     group, rows, gates = None, {}, []
     for line in text.split("\n"):
@@ -297,12 +296,12 @@ def gates_that_an_older_version_lacks_or_locks_are_refused_alike(both):
                                        ",".join(f"{n}={value}" for n in names)]
             theirs, ours = (error_of(both.run(p, arguments)) for p in (both.kube, both.berth))
             check(isinstance(ours, list) and len(ours) > 3, f"{version} {value}: {ours}")
-            # berth's message has a bounded length: its last part may be cut.
+            # berth's message has a maximum length: its last part may be cut.
             wrong = [part for part in ours if part not in theirs]
             check(len(wrong) <= 1, f"{version} {value}: {wrong}")
 
 
-# ---- alone ---------------------------------------------------------------------------------------
+# ---- berth only ----------------------------------------------------------------------------------
 
 def written(both, *arguments):
     done = both.run(both.berth, both.base() + list(arguments))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The scheduling framework at work: berth with the plugins of tests/plugins on a real API server."""
+"""The scheduling framework: berth with the plugins of tests/plugins on a real API server."""
 
 import os
 import re
@@ -18,7 +18,7 @@ OWN = ("TestPair", "TestNodeLabel", "TestGates", "TestPause")
 
 
 def profile(name, *plugins, args=None):
-    """A profile with the default plugins and these; TestGates stands in for SchedulingGates."""
+    """A profile with the default plugins and these; TestGates replaces SchedulingGates."""
     section = {"disabled": berth.PLUGINS["multiPoint"]["disabled"] + [{"name": "SchedulingGates"}],
                "enabled": [{"name": p} for p in plugins]}
     return {"schedulerName": name, "percentageOfNodesToScore": 100,
@@ -32,9 +32,8 @@ def go_file(c):
 
 
 def start(c, *profiles):
-    """berth-test. No pod is tried again for no other reason than that time has passed.
-
-    Nodes that are there before it starts are known to it before it looks at the first pod."""
+    """Starts berth-test. No pod is retried only because time has passed. Nodes that exist before
+    the start are known before the first attempt."""
     if os.path.exists(go_file(c)):
         os.remove(go_file(c))
     if not profiles:
@@ -45,7 +44,7 @@ def start(c, *profiles):
 
 
 def wait_log(p, pattern):
-    """The first match in the log; waits for it."""
+    """Waits for a match in the log. Returns the first."""
     return wait_for(lambda: re.search(pattern, p.text()), TIMEOUT, what=f"log has {pattern!r}")
 
 
@@ -54,18 +53,18 @@ def count_log(p, pattern):
 
 
 def wait_held(p, name):
-    """The pod waits in Permit; gives the node that is kept for it."""
+    """Waits until the pod waits in Permit. Returns the node that it reserves."""
     return wait_log(p, rf'"{name} waits for node ([a-z0-9-]+)"')[1]
 
 
 def see_pods(c, name):
-    """What happened to pods has been seen by berth when a pod that is made now has a node."""
+    """Returns when berth has seen all changes of pods: a pod created now has a node."""
     add_pods(c, make_pod(name, cpu=None, memory=None))
     wait_bound(c, name)
 
 
 def see_nodes(c, name, node):
-    """The same for nodes, which are watched apart from pods: one of them gets a label."""
+    """The same for nodes, which have their own watch: one of them gets a label."""
     c.patch(f"{NODES}/{node}", {"metadata": {"labels": {"seen-" + name: "yes"}}})
     add_pods(c, make_pod(name, cpu=None, memory=None, labels={"wants": "seen-" + name}))
     equal(wait_bound(c, name), node, f"node of {name}")
@@ -82,7 +81,7 @@ def delete_node(c, name):
 
 
 def bind_by_hand(c, name, node):
-    """What another scheduler would do."""
+    """Binds as another scheduler would."""
     c.create(f"{PODS}/{name}/binding", {
         "apiVersion": "v1", "kind": "Binding", "metadata": {"name": name},
         "target": {"apiVersion": "v1", "kind": "Node", "name": node}})
@@ -97,9 +96,9 @@ def pair(name, of, **more):
 
 
 def check_failed_text(c, name, text):
-    """Condition and event tell it, in these words."""
+    """Checks that condition and event have this message."""
     wait_for(lambda: before_preemption((condition_of(c, name) or {}).get("message", "")) == text,
-             TIMEOUT, what=f"the condition of {name} says: {text}")
+             TIMEOUT, what=f"the condition of {name}: {text}")
     condition = condition_of(c, name)
     equal((condition["status"], condition["reason"]), ("False", "Unschedulable"), "condition")
     event = wait_events(c, name, "FailedScheduling")[-1]
@@ -125,7 +124,7 @@ def a_pod_waits_in_permit_until_the_second_arrives(c):
     p = start(c)
     add_pods(c, pair("a", "x", cpu="3"))
     equal(wait_held(p, "a"), "n0", "node kept for a")
-    # Its room is taken though it is not bound, and others pass it by.
+    # Its resources are reserved though it is not bound, and other pods overtake it.
     add_pods(c, make_pod("big", cpu="2"), make_pod("small", cpu="500m"))
     equal(wait_bound(c, "small"), "n0", "node of small")
     check_failed_text(c, "big", "0/1 nodes are available: 1 Insufficient cpu.")
@@ -147,7 +146,7 @@ def many_pairs_find_each_other(c):
     add_pods(c, *[pair(name, of) for name, of in names])
     for name, _ in names:
         wait_bound(c, name)
-    equal(berth.overcommitted(c), [], "nodes promised more than they have")
+    equal(berth.overcommitted(c), [], "overcommitted nodes")
 
 
 @test
@@ -175,7 +174,7 @@ def a_pod_that_has_waited_too_long_is_told_so(c):
     check_failed_text(c, "a", "0/1 nodes are available: 1 rejected due to timeout after waiting "
                               "1.5s at plugin TestPair.")
     wait_for(lambda: not nominated(c, "a"), TIMEOUT, what="a is not nominated any more")
-    # Its room is free again, and it waits for what concerns the plugin that rejected it.
+    # Its resources are free again, and it waits for an event of the plugin that rejected it.
     add_pods(c, make_pod("other", cpu="1500m"))
     equal(wait_bound(c, "other"), "n0", "node of another")
     delete_pod(c, "other")
@@ -207,7 +206,7 @@ def a_pod_deleted_while_it_waits_in_permit_gives_its_room_back(c):
     check_failed_text(c, "big", "0/1 nodes are available: 1 Insufficient cpu.")
     delete_pod(c, "a")
     equal(wait_bound(c, "big"), "n0", "node of the pod that waited for the room")
-    # A namesake is another pod, and waits for itself.
+    # A pod of the same name is another pod with its own Permit.
     add_pods(c, pair("a", "x", cpu="100m"), pair("b", "x", cpu="100m"))
     equal((wait_bound(c, "a"), wait_bound(c, "b")), ("n0", "n0"), "nodes of the new pair")
 
@@ -235,7 +234,8 @@ def sigterm_ends_berth_though_pods_wait_in_permit_and_none_is_lost(c):
 
 @test
 def a_label_on_a_node_brings_back_the_pod_that_wants_it_within_a_second(c):
-    """A busy machine may be late now and then, so the best of a few counts; a timer would not do."""
+    """A busy machine may be late now and then, so the best of a few counts; a timer would be
+    slower."""
     add_nodes(c, make_node("n0"), make_node("n1"))
     p = start(c)
     took = []
@@ -262,7 +262,7 @@ def other_changes_of_a_node_leave_the_pod_where_it_is(c):
     wait_unschedulable(c, "p")
     c.patch(f"{NODES}/n0", {"metadata": {"labels": {"colour": "red"}}})
     wait_log(p, '"hint for p: skip"')
-    # Not even asked: the plugin has not registered for these.
+    # The hint is not called: the plugin has not registered for these.
     c.patch(f"{NODES}/n0", {"metadata": {"annotations": {"disk": "yes"}}})
     c.patch(f"{NODES}/n0/status", {"status": {"allocatable": {"cpu": "16"},
                                               "capacity": {"cpu": "16"}}})
@@ -277,7 +277,7 @@ def other_changes_of_a_node_leave_the_pod_where_it_is(c):
 
 @test
 def a_label_that_comes_while_the_pod_is_being_tried_is_not_missed(c):
-    """Labels come and pods come, in no order: whichever is first, every pod gets its node."""
+    """Labels and pods are added in random order: every pod gets its node."""
     add_nodes(c, *[make_node(f"n{i}", pods=200) for i in range(3)])
     start(c)
     for i in range(30):
@@ -310,7 +310,7 @@ def a_gated_pod_is_not_tried_before_it_is_released(c):
     equal(node_of(c, "p"), None, "node while one gate is left")
     equal(condition_of(c, "p")["reason"], "SchedulingGated", "condition, the API server's")
     equal(events_of(c, "p"), [], "events while it is gated")
-    # Nothing else lets it in.
+    # No other event admits it.
     add_nodes(c, make_node("n1"))
     see_nodes(c, "latest", "n1")
     equal(node_of(c, "p"), None, "node while one gate is left")
@@ -376,10 +376,10 @@ def a_change_helps_the_pods_of_the_profile_whose_plugin_asked_for_it(c):
     equal(wait_bound(c, "b"), "missing", "node of b")
 
 
-# ---- others bind as well -------------------------------------------------------------------------
+# ---- bindings by others --------------------------------------------------------------------------
 
 def check_room(c, full, free):
-    """What `full` has is taken by 3 of 4 CPUs, what `free` has is not."""
+    """Checks that of `full` 3 of 4 CPUs are in use and that `free` is free."""
     add_pods(c, make_pod("fits", cpu="3"))
     equal(wait_bound(c, "fits"), free, "the node that has room")
     add_pods(c, make_pod("too-much", cpu="3"))
@@ -418,7 +418,7 @@ def a_pod_that_another_scheduler_binds_while_it_waits_in_permit_is_let_go(c):
     wait_log(p, r'Error scheduling pod.*already assigned to node.*"default/p"')
     equal(node_of(c, "p"), other, "node, as the other has decided")
     equal(events_of(c, "p", "Scheduled"), [], "Scheduled events by berth")
-    equal(berth.overcommitted(c), [], "nodes promised more than they have")
+    equal(berth.overcommitted(c), [], "overcommitted nodes")
 
 
 @test
@@ -430,7 +430,7 @@ def a_pod_that_another_scheduler_binds_while_it_is_queued_is_forgotten(c):
     bind_by_hand(c, "p", "n0")
     see_pods(c, "later")
     check_room(c, full="n0", free="n1")
-    # What p has waited for comes when it waits no more.
+    # The event that p waited for arrives when it no longer waits.
     add_pods(c, make_pod("q", labels={"wants": "disk"}))
     wait_unschedulable(c, "q")
     c.patch(f"{NODES}/n0", {"metadata": {"labels": {"disk": "yes"}}})
@@ -440,7 +440,7 @@ def a_pod_that_another_scheduler_binds_while_it_is_queued_is_forgotten(c):
 
 @test
 def a_nomination_never_meets_the_binding(c):
-    """A plugin that has work at PreBind makes berth nominate the node; the work is done at once."""
+    """A plugin with work at PreBind makes berth nominate the node; the work is done at once."""
     p = start(c)
     open(go_file(c), "w").close()
     add_nodes(c, *[make_node(f"n{i}") for i in range(3)])
@@ -473,7 +473,7 @@ def a_pod_deleted_right_before_it_is_bound_is_let_go(c):
         equal(e.status, 404, "status")
 
 
-# ---- nodes go and come ---------------------------------------------------------------------------
+# ---- deletion and addition of nodes --------------------------------------------------------------
 
 @test
 def pods_go_to_other_nodes_when_one_is_deleted_and_to_it_when_it_is_back(c):
@@ -488,12 +488,12 @@ def pods_go_to_other_nodes_when_one_is_deleted_and_to_it_when_it_is_back(c):
     equal(wait_bound(c, "b"), left, "node of b")
     add_pods(c, make_pod("c", cpu="3"))
     check_failed_text(c, "c", "0/1 nodes are available: 1 Insufficient cpu.")
-    # It comes back, and the pod that it had is still there.
+    # The node is added again, and its pod is still there.
     add_nodes(c, make_node(gone, cpu="4"))
     check_failed_text(c, "c", "0/2 nodes are available: 2 Insufficient cpu.")
     delete_pod(c, "a")
     equal(wait_bound(c, "c"), gone, "node of c")
-    equal(berth.overcommitted(c), [], "nodes promised more than they have")
+    equal(berth.overcommitted(c), [], "overcommitted nodes")
 
 
 @test
@@ -529,7 +529,7 @@ def no_pod_is_lost_while_nodes_come_and_go(c):
         add_nodes(c, make_node(f"n{round % 3}", cpu="8", pods=60))
     for name in names:
         wait_bound(c, name)
-    equal(berth.overcommitted(c), [], "nodes promised more than they have")
+    equal(berth.overcommitted(c), [], "overcommitted nodes")
 
 
 if __name__ == "__main__":

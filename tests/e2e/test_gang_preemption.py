@@ -3,7 +3,7 @@
 """Workload-aware preemption: a gang makes room for itself as a whole, or not at all.
 
 BERTH_SUBJECT=kube-scheduler runs the same tests on the real kube-scheduler. There are no kubelets:
-a pod that is deleted terminates until the test ends it.
+a deleted pod terminates until the test ends it.
 """
 
 import berth
@@ -46,7 +46,7 @@ def wait_leaving(c, *names):
 
 
 def is_told(c, name, preemptor):
-    """Why it goes: in its condition, and in an event."""
+    """Checks that condition and event of the victim have the reason."""
     uid = c.get(f"{GROUPS}/{preemptor}")["metadata"]["uid"]
     (reason,) = [x for x in c.pod(name)["status"]["conditions"] if x["type"] == "DisruptionTarget"]
     equal((reason["status"], reason["reason"], reason["message"]),

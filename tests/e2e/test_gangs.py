@@ -3,8 +3,8 @@
 """Pods of a PodGroup: all of a gang, or none of it.
 
 BERTH_SUBJECT=kube-scheduler runs the same tests on the real kube-scheduler, with its alpha gates;
-berth needs none. Where upstream tries a gang that does not fit again without a pause, berth keeps
-the pods' backoff: nothing here depends on which.
+berth needs none. Upstream retries a gang that does not fit without a pause, berth keeps the pods'
+backoff: no test depends on that.
 """
 
 import os
@@ -91,7 +91,7 @@ def of_two_gangs_that_want_the_same_room_one_runs_whole(c):
 
 @test
 def many_gangs_on_many_nodes(c):
-    """All that can run do, and none is ever bound in part: also seen by whoever watches."""
+    """All gangs that fit run, and none is ever bound in part, as seen by a watch."""
     nodes, gangs, size = (int(n) for n in os.environ.get("BERTH_GANGS", "40,12,10").split(","))
     room = nodes * 4 // size  # gangs that fit, at four members a node
     want = min(room, gangs)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Feature gates steer the configuration: which plugins a profile has by default, the defaults of
-arguments, what is allowed. A table of gates by configurations, beside the real kube-scheduler."""
+"""Feature gates affect the configuration: default plugins of a profile, defaults of arguments,
+validation. A table of gates by configurations, compared with the real kube-scheduler."""
 
 import itertools
 

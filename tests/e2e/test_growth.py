@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What one object costs grows at most linearly with each of its lists.
+"""The cost of one object grows at most linearly with each of its lists.
 
-Users write pods. Whatever list of a pod, or of a node, they make long, berth's work and memory must
-grow with it in proportion: a pod of a megabyte must not take minutes or gigabytes. Each case makes
-one list n, 2n and 4n long and has `berth simulate` place the pods. What it does is counted, not
-timed (tests/counting), so that a busy machine makes no difference.
+Users write pods. If they make any list of a pod or node long, berth's work and memory must grow in
+proportion: a pod of a megabyte must not take minutes or gigabytes. Each case makes one list n, 2n
+and 4n long and lets `berth simulate` place the pods. The work is counted, not timed
+(tests/counting), so that a busy machine makes no difference.
 
-From 2n to 4n a linear program does twice the work that it does more from n to 2n, one of n log n
-about 2.2 times, a quadratic one 4 times.
+From 2n to 4n the work of a linear program increases by twice as much as from n to 2n, with n log n
+by about 2.2 times as much, quadratically by 4 times.
 
     test_growth.py                  all cases
     test_growth.py tolerations      those whose name contains a word
-    test_growth.py --table          prints what was measured, and judges nothing
+    test_growth.py --table          prints the measurements without judging them
 """
 
 import concurrent.futures
@@ -27,7 +27,7 @@ from berth import ROOT, make_node, make_pod
 from tap import check, main, test
 
 N = 500                 # elements; then twice and four times as many
-MOST = 2.5              # how many times what is more; see above
+MOST = 2.5              # maximal ratio of the increases; see above
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
@@ -55,13 +55,13 @@ def pod(name, spec=None, labels=None, node=None, **meta):
 
 
 def others(n=8):
-    """Pods that run, and pods that wait and want nothing special."""
+    """Running pods, and waiting pods without special demands."""
     return ([pod(f"run-{i}", labels={"app": f"a{i % 3}"}, node=f"node-{i}") for i in range(n)] +
             [pod(f"wait-{i}", labels={"app": f"a{i % 3}"}) for i in range(4)])
 
 
 def selector(i):
-    """Different for every i; takes every pod."""
+    """Different for every i; matches every pod."""
     return {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": [f"x{i}"]}]}
 
 
@@ -97,13 +97,13 @@ CASES = {}
 
 
 def case(function):
-    """function(n): the documents, or lists of documents of which each happens after the one before."""
+    """function(n) returns documents, or lists of documents that are applied one after the other."""
     CASES[function.__name__.replace("_", " ")] = function
     return function
 
 
 def around(make):
-    """A case about one pod among others, which waits; and the same pod on a node, which then goes."""
+    """A case about one waiting pod among others; and about the same pod on a node, then deleted."""
     name = make.__name__.replace("_", " ")
 
     def waiting(n):
@@ -346,7 +346,7 @@ def labels_of_a_node(n):
 
 @case
 def constraints_and_labels_of_nodes(n):
-    """Every key is on nodes, on some in part."""
+    """Every key is on nodes, some keys only on part of them."""
     labels = {f"example.com/key-{i}": "x" for i in range(n)}
     spread = {"topologySpreadConstraints": [constraint(i, "ScheduleAnyway") for i in range(n)] +
               [constraint(i, "DoNotSchedule") for i in range(n)]}
@@ -444,7 +444,7 @@ def terms_of_pods_that_are_preempted(n):
 
 @case
 def pods_with_keys_of_no_node(n):
-    """What one pod costs does not depend on how many others name keys of their own."""
+    """The cost of one pod does not depend on how many others use their own keys."""
     return nodes() + [pod(f"p{k}", affinity("preferred" if k % 2 else "required anti", [
         term(k * 10 + i, namespaceSelector={}) for i in range(10)])) for k in range(n)]
 
@@ -460,7 +460,7 @@ def pods_with_selectors_of_their_own(n):
 
 @case
 def events_while_a_long_pod_waits(n):
-    """The pod waits, nodes and pods come and go, and each time it is asked whether that helps."""
+    """The pod waits while nodes and pods are added and deleted; each event calls its hints."""
     spec = {**affinity("required anti", [term(i, ZONE, namespaceSelector={}) for i in range(n)]),
             "topologySpreadConstraints": [constraint(i, "DoNotSchedule", ZONE) for i in range(n)]}
     changes = []
@@ -484,7 +484,7 @@ def build():
 
 
 def write(d, documents):
-    """The arguments of `berth simulate` for these."""
+    """Writes the files. Returns the arguments of `berth simulate`."""
     steps = documents if isinstance(documents, tuple) else (documents,)
     args = []
     for i, step in enumerate(steps):
@@ -507,18 +507,18 @@ def count(make, n):
 
 
 def measure(name):
-    """By what is counted: the counts of n, 2n and 4n."""
+    """By kind of count: the counts of n, 2n and 4n."""
     counts = [count(CASES[name], n) for n in (N, 2 * N, 4 * N)]
     return {what: [c[what] for c in counts] for what in COUNTS}
 
 
 def growth(v):
-    """How many times as much is added from 2n to 4n as from n to 2n."""
+    """The increase from 2n to 4n divided by that from n to 2n."""
     return max(0, v[2] - v[1]) / max(1, v[1] - v[0])
 
 
 def grows_linearly(v):
-    # What hardly grows may do so by leaps: buffers that double, the seed of a hash.
+    # Small increases may be steps: buffers that double, the seed of a hash.
     return growth(v) <= MOST or v[2] - v[1] < v[0] / 4
 
 

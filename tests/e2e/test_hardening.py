@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the program is built with against attacks on memory, as the file itself shows it. It looks at
-build/berth (or the program of BERTH_RELEASE): sanitizers leave some of it out."""
+"""The program's protection against memory attacks, as the file itself shows it. Checks build/berth
+(or the program of BERTH_RELEASE): sanitizers leave some of it out."""
 
 import os
 import re
@@ -10,7 +10,7 @@ import subprocess
 import berth
 from tap import check, contains, main, note, skip, test
 
-# Calls that _FORTIFY_SOURCE guards, of which the program has some; each has a form that checks.
+# Functions that _FORTIFY_SOURCE guards and the program calls; each has a checked variant.
 FORTIFIED = ("memcpy", "snprintf", "vsnprintf", "fprintf", "printf")
 
 
@@ -60,7 +60,7 @@ def calls_that_copy_are_checked():
 
 @test
 def sizes_that_are_known_only_when_it_runs_are_checked_as_well():
-    """_FORTIFY_SOURCE=3; the program itself does not tell which level it was built with."""
+    """_FORTIFY_SOURCE=3; the program itself does not show the level it was built with."""
     command = compile_command()
     contains(command, "-D_FORTIFY_SOURCE=3 ")
     check("-D_FORTIFY_SOURCE=2" not in command, "an older level is set as well")
@@ -72,7 +72,7 @@ def jumps_and_returns_are_checked_where_the_machine_can():
     if "X86-64" in kind:
         contains(notes, "IBT", "SHSTK")
     elif "AArch64" in kind:
-        # Start files of a C library that lacks it take the note off the program.
+        # Start files of a C library without it remove the note from the program.
         contains(compile_command(), "-mbranch-protection=standard ")
     else:
         skip(f"not on {kind}")

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What makes a waiting pod be tried again: the same for berth and for kube-scheduler.
+"""The events after which a waiting pod is retried: the same for berth and kube-scheduler.
 
-Pods wait, each for one plugin and once for each scheduler. Then one thing after the other changes
-in the cluster. After each change both schedulers must have tried again the same pods, as often, and
-with the same success: that is what queueing hints decide. How often a pod was tried is told by the
-logs.
+Pods wait, each for one plugin and once for each scheduler. Then the cluster changes step by step.
+After each change both schedulers must have retried the same pods, as often, and with the same
+result: that is what queueing hints decide. The logs show how often a pod was tried.
 """
 
 import collections
@@ -25,7 +24,8 @@ TRIED = re.compile(r'"(Unable to schedule pod; no fit; waiting|Successfully boun
 STRATEGIC = "application/strategic-merge-patch+json"
 LAST = "seen-last"
 
-# One profile for each plugin that rejects, so that no other brings its pods back; and one with all.
+# One profile for each plugin that rejects, so that no other plugin requeues its pods; and one with
+# all.
 ONLY = {"fit": "NodeResourcesFit", "cordon": "NodeUnschedulable", "taint": "TaintToleration",
         "affinity": "NodeAffinity", "port": "NodePorts", "spread": "PodTopologySpread",
         "pods": "InterPodAffinity", "feature": "NodeDeclaredFeatures"}
@@ -43,10 +43,10 @@ def profiles(who):
         only(f"{who}-{name}", plugin) for name, plugin in ONLY.items()]
 
 
-# ---- seeing --------------------------------------------------------------------------------------
+# ---- observation ---------------------------------------------------------------------------------
 
 def tried(c, who):
-    """How often each pod of this scheduler was tried in this test, with what result."""
+    """How often each pod of this scheduler was tried in this test, with which result."""
     return collections.Counter(
         f"{name}{'' if what.startswith('Unable') else ' bound'}"
         for what, owner, name in TRIED.findall(c.schedulers[who].text()[c.log_begins[who]:])
@@ -54,18 +54,18 @@ def tried(c, who):
 
 
 class Changes:
-    """Does one thing after the other and compares what came of it."""
+    """Applies changes one by one and compares the results."""
 
     def __init__(self, c):
         self.c, self.rounds, self.trouble, self.told = c, 0, [], []
         self.before = {who: collections.Counter() for who in BOTH}
 
     def come_to_rest(self):
-        """Returns when both schedulers know what has happened and have tried again whom they want.
+        """Returns when both schedulers know all changes and have retried the requeued pods.
 
-        All is known when a pod that came after all others has a node. Those who are brought back
-        are tried one after the other, the one that has to wait longest last. That is LAST, which
-        the new feature of a node always brings back: when it has failed once more, all are through.
+        All changes are known when a pod created after all others has a node. Requeued pods are
+        retried one by one, the one with the longest backoff last. That is LAST, which the new
+        feature of a node always requeues: when it has failed once more, all others were tried.
         """
         self.rounds += 1
         resource = f"berth.test/seen-{self.rounds}"
@@ -83,7 +83,7 @@ class Changes:
                      what=f"{who} has tried all pods")
 
     def begin(self):
-        """LAST fails until nobody has to wait longer after a failure."""
+        """LAST fails until no pod has a longer backoff."""
         for _ in range(5):
             self.come_to_rest()
         for who in BOTH:
@@ -92,7 +92,7 @@ class Changes:
     def done(self, what):
         self.come_to_rest()
         now = {who: tried(self.c, who) for who in BOTH}
-        # What the new feature of the node brings back anyhow says nothing.
+        # Pods that the new feature of the node requeues anyway prove nothing.
         new = {who: {name: n for name, n in (now[who] - self.before[who]).items()
                      if name != "feature" and not name.startswith("seen-")} for who in BOTH}
         self.told.append(f"{what}: {', '.join(sorted(new['kube'])) or '-'}")
@@ -113,7 +113,7 @@ class Changes:
         self.done(f"pod {name}: {what}")
 
     def twins(self, what, patches):
-        """Pods that wait change themselves: a patch by the name of each."""
+        """Waiting pods change themselves: a patch by the name of each."""
         for name, patch in patches.items():
             for who in BOTH:
                 self.c.patch(f"{PODS}/{who}-{name}", patch, STRATEGIC)
@@ -134,7 +134,7 @@ class Changes:
         check(not self.trouble, "\n".join(self.trouble))
 
 
-# ---- the cluster and those who wait --------------------------------------------------------------
+# ---- the cluster and the waiting pods ------------------------------------------------------------
 
 def labelled(**labels):
     return {"metadata": {"labels": labels}}
@@ -169,7 +169,7 @@ def node(name, zone, cpu="4", memory="8Gi"):
 
 
 def on_node(name, cpu="1"):
-    """What makes a node useless: a pod "web" with its ports, and one that keeps "loud" away."""
+    """Makes a node unusable: a pod "web" with its ports, and one that repels "loud"."""
     return (make_pod(f"web-{name}", cpu=cpu, labels={"app": "web"}, node_name=name, ports=[80, 81]),
             make_pod(f"shy-{name}", node_name=name, affinity=far("loud")))
 
@@ -213,7 +213,7 @@ def waiting():
 
 
 def prepare(c):
-    """Three nodes that nobody here can use, and those who wait."""
+    """Creates three nodes that none of the pods can use, and the waiting pods."""
     c.log_begins = {who: len(c.schedulers[who].text()) for who in BOTH}
     for name, zone in (("a", "1"), ("b", "2"), ("c", "3")):
         for obj in (node(name, zone), *on_node(name)):
@@ -226,7 +226,7 @@ def prepare(c):
     return do
 
 
-# ---- what changes --------------------------------------------------------------------------------
+# ---- changes -------------------------------------------------------------------------------------
 
 @test
 def changes_of_nodes(c):
@@ -256,14 +256,14 @@ def changes_of_nodes(c):
     do.node_status("a", "a time in a condition", conditions=[
         {"type": "Ready", "status": "False", "reason": "Other"}])
     do.node_status("a", "images", images=[{"names": ["registry.test/pause:3.10"], "sizeBytes": 1}])
-    # New nodes, and old ones that go.
+    # New nodes, and deleted old ones.
     for name, zone, what in (("e", "9", "a zone of its own"), ("f", "3", "a zone that is there"),
                              ("g", None, "no zone")):
         for pod in on_node(name, cpu="100m"):
             do.add(f"a pod on node {name}, which is not there yet ({pod['metadata']['name']})", pod)
         do.add(f"node {name} with {what}", node(name, zone, cpu="1", memory="1Gi"))
         do.delete(f"{NODES}/{name}")
-    # What helps.
+    # Changes that help.
     do.node_status("c", "what is wanted", allocatable={GPU: "2"})
     do.node_status("c", "twice the cpu", allocatable={"cpu": "9"})
     do.node("c", "the other label and the first", labelled(disk="fast", cpu="new"))
@@ -304,7 +304,7 @@ def changes_of_pods_that_have_a_node(c):
     do.delete(f"{PODS}/gpu")
     do.add("one that keeps others away too", make_pod("shy", node_name="b", affinity=far("loud")))
     do.delete(f"{PODS}/shy")
-    # A pod that has ended, and one that is being deleted but not gone yet.
+    # A completed pod, and one that terminates but still exists.
     do.add("one that will end", make_pod("ends", node_name="b", labels={"app": "web"}))
     do.pod("ends", "it has ended", {"status": {"phase": "Succeeded"}}, "/status")
     do.pod("ends", "a label when it has ended", labelled(app="db"))
@@ -323,7 +323,7 @@ def changes_of_pods_that_have_a_node(c):
 
 
 def more_tolerations(c, name, *more):
-    """With what the pod has already, but for what is to be tolerated for another time."""
+    """The pod's tolerations, except that of key y, and these."""
     has = [t for t in c.pod(f"kube-{name}")["spec"].get("tolerations", []) if t.get("key") != "y"]
     return {"spec": {"tolerations": has + list(more)}}
 

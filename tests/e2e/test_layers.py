@@ -12,7 +12,7 @@ from tap import contains, equal, main, test
 
 CHECKER = os.path.join(berth.ROOT, "tools", "check_layers.py")
 LAYERS = "low:\nmid: low\ntop/*: low mid\nengine: low\npure: engine\n"
-# In order, with a call in each direction that is allowed.
+# In order, with a call in each allowed direction.
 GOOD = {
     "src/low/low.h": "int low(void);\nstatic inline int twice(int n) { return 2 * n; }\n",
     "src/low/low.c": '#include "low/low.h"\nint low(void)\n{\n    return twice(1);\n}\n',

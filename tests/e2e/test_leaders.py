@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Who leads, how leaders take turns while pods keep coming, and how one of them ends."""
+"""Leader election: which instance leads, handover under load, and shutdown."""
 
 import collections
 import os
@@ -30,7 +30,7 @@ def start(c, name, *args, **config):
 
 
 def says(p, text, timeout=TIMEOUT):
-    wait_for(lambda: text in p.text(), timeout, interval=0.02, what=f"{p.name} says {text}")
+    wait_for(lambda: text in p.text(), timeout, interval=0.02, what=f"{p.name} logs {text}")
 
 
 def lease(c):
@@ -38,7 +38,7 @@ def lease(c):
 
 
 def ask(p, path):
-    """(status, body); 0: nobody listens."""
+    """(status, body); 0: no answer."""
     done = subprocess.run(["curl", "-ksS", "--max-time", "20", "-w", r"\n%{http_code}",
                            f"https://127.0.0.1:{p.port}{path}"], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True)
@@ -46,10 +46,10 @@ def ask(p, path):
     return int(status), body
 
 
-# ---- taking turns under load ---------------------------------------------------------------------
+# ---- handover under load -------------------------------------------------------------------------
 
 class Load:
-    """Pods that keep coming, one every few milliseconds, until told to end."""
+    """Creates pods, one every few milliseconds, until stopped."""
 
     def __init__(self, c):
         self.c, self.made, self.ends = c, 0, threading.Event()
@@ -72,7 +72,7 @@ class Load:
 
 
 def hand_over(c, end):
-    """Ends the leader in the middle of it; gives seconds until the other leads."""
+    """Ends the leader under load. Returns the seconds until the other leads."""
     add_nodes(c, *[make_node(f"n{i}", cpu="100", memory="100Gi", pods=2000) for i in range(5)])
     first = start(c, "first")
     says(first, ACQUIRED)
@@ -98,21 +98,21 @@ def a_leader_that_is_asked_to_end_hands_over_at_once_under_load(c):
     first, second, took, complete = hand_over(c, lambda p: p.signal(signal.SIGTERM))
     equal(wait_exit(first), 0, "exit code")
     check(took < LEASE_SECONDS, f"{took:.1f} s")
-    check(complete, "bindings that nobody has written down")
+    check(complete, "bindings that are not in the audit log")
     codes = collections.Counter(code for _, _, code in bindings.attempts(c))
     equal(set(codes), {201}, "answers to bindings")
     contains(first.text(), "Scheduling queue is closed", "Requested to terminate, exiting")
-    # What it began it has seen through: nothing was bound by it without its knowing.
+    # It has completed what it began: it knows every binding that it made.
     bound = {line for p in (first, second)
              for line in re.findall(r'Successfully bound pod to node" pod="default/(\w+)"', p.text())}
-    equal(len(bound), len({pod for pod, _, _ in bindings.attempts(c)}), "bindings told in the logs")
+    equal(len(bound), len({pod for pod, _, _ in bindings.attempts(c)}), "bindings in the logs")
 
 
 @test
 def a_leader_that_is_killed_is_replaced_within_its_lease_under_load(c):
     first, second, took, _ = hand_over(c, berth.kill)
-    # The lease counts from its last renewal, which is watched, and is taken when it ends. The rest
-    # is for a busy machine.
+    # The lease counts from its last renewal, which is watched, and is taken when it expires. The
+    # rest is tolerance for a busy machine.
     check(took < LEASE_SECONDS + 1, f"{took:.1f} s")
     equal(lease(c)["leaseTransitions"], 1, "leaseTransitions")
 
@@ -174,7 +174,7 @@ def a_leader_renews_its_lease_however_many_bindings_wait(c):
 
 
 def leader_events(c, word, count):
-    """Events of core about the lease that end in these words, without what differs by nature."""
+    """Core events about the lease that end in this text, without what always differs."""
     def found():
         all_of_them = c.get("/api/v1/namespaces/kube-system/events")["items"]
         some = [e for e in all_of_them if e["message"].endswith(word)]
@@ -245,10 +245,10 @@ def who_does_not_know_the_cluster_does_not_apply(c):
     berth.stop(blind)
 
 
-# ---- the end -------------------------------------------------------------------------------------
+# ---- shutdown ------------------------------------------------------------------------------------
 
 def slow_binder(c):
-    """An extender that binds, and takes its time."""
+    """A slow extender that binds."""
     def bind(ns, pod, uid, node):
         try:
             c.create(f"/api/v1/namespaces/{ns}/pods/{pod}/binding", {
@@ -279,7 +279,7 @@ def bindings_under_way_are_waited_for(c):
         p.signal(signal.SIGTERM)
         says(p, "Scheduling queue is closed")
         add_pods(c, make_pod("late"))
-        # It still answers, and says that nobody should count on it.
+        # It still answers, and reports that it is not ready.
         equal(ask(p, "/livez")[0], 200, "livez while it ends")
         status, body = ask(p, "/readyz?verbose")
         equal(status, 500, "readyz while it ends")
@@ -288,7 +288,7 @@ def bindings_under_way_are_waited_for(c):
     contains(p.text(), 'Successfully bound pod to node" pod="default/p"')
     equal(berth.node_of(c, "p"), "n0", "node")
     equal(len(berth.wait_events(c, "p", "Scheduled")), 1, "events")
-    equal(berth.node_of(c, "late"), None, "a pod that came too late")
+    equal(berth.node_of(c, "late"), None, "a pod that was created too late")
     equal(lease(c)["holderIdentity"], "", "holder")
 
 
@@ -304,11 +304,12 @@ def the_second_signal_ends_it_at_once(c):
         says(p, "Scheduling queue is closed")
         p.signal(signal.SIGINT)
         equal(wait_exit(p), 1, "exit code")
-    check("Requested to terminate" not in p.text(), "it took its time")
+    check("Requested to terminate" not in p.text(), "it was not immediate")
 
 
 def run_as(c, program, *args):
-    """Starts it under upstream's name, ends it once it is ready; (exit code, last line)."""
+    """Starts it under upstream's name and stops it once it is ready. Returns (exit code, last
+    line)."""
     port = free_port()
     p = Process("as", program + [f"--kubeconfig={c.scheduler_kubeconfig}", f"--secure-port={port}",
                                  "--bind-address=127.0.0.1", *args],
@@ -332,7 +333,7 @@ def under_upstreams_name_it_ends_with_upstreams_exit_code(c):
         equal(run_as(c, ours, *args), run_as(c, theirs, *args), " ".join(args))
 
 
-# ---- where the API server chooses ----------------------------------------------------------------
+# ---- coordinated leader election -----------------------------------------------------------------
 
 @test
 def an_election_may_be_coordinated(c):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How berth starts, is watched over, takes turns with others, and ends."""
+"""How berth starts, reports its health, elects a leader, and ends."""
 
 import contextlib
 import json
@@ -25,7 +25,7 @@ LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-schedul
 # ---- health --------------------------------------------------------------------------------------
 
 def ask(p, path, *options):
-    """(HTTP version, status, body); status 0: nobody listens."""
+    """(HTTP version, status, body); status 0: no answer."""
     done = subprocess.run(
         ["curl", "-ksS", "--max-time", "20", *options, "-w", r"\n%{http_version} %{http_code}",
          f"https://127.0.0.1:{p.port}{path}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -35,7 +35,7 @@ def ask(p, path, *options):
     return version, int(status), body
 
 
-# Who asks without a name may ask for anything.
+# Grants everything to anonymous users.
 EVERYWHERE = "--authorization-always-allow-paths=/*"
 
 
@@ -93,7 +93,7 @@ def it_is_not_ready_before_it_knows_the_cluster(c):
 
 
 def listening(p):
-    """The addresses, in the kernel's spelling, that a process listens on."""
+    """The addresses, in the kernel's format, that a process listens on."""
     mine = {os.readlink(f"/proc/{p.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{p.pid}/fd")}
     found = []
     for table in ("tcp", "tcp6"):
@@ -123,10 +123,10 @@ def a_port_that_is_taken_is_told_and_ends_it(c):
     contains(second.text(), str(first.port), "in use")
 
 
-# ---- the end -------------------------------------------------------------------------------------
+# ---- shutdown ------------------------------------------------------------------------------------
 
 def ended_by_sigterm(c, name, program, *args):
-    """Exit code and last line of a scheduler that has served and is then told to end."""
+    """Exit code and last line of a scheduler that has served and then gets SIGTERM."""
     port = free_port()
     argv = [*program, f"--kubeconfig={c.scheduler_kubeconfig}", f"--secure-port={port}",
             "--bind-address=127.0.0.1", *args]
@@ -141,7 +141,7 @@ def ended_by_sigterm(c, name, program, *args):
 
 @test
 def sigterm_gives_upstreams_exit_code(c):
-    """Without leader election kube-scheduler ends with 1, and so does berth under that name."""
+    """Without leader election kube-scheduler exits with 1, and so does berth under that name."""
     link = os.path.join(c.dir, "kube-scheduler")
     os.symlink(berth.command()[-1], link)
     theirs, ours = [os.path.join(c.bin, "kube-scheduler")], berth.command()[:-1] + [link]
@@ -178,7 +178,7 @@ def wait_leads(p):
 
 
 def two(c):
-    """A leader, and one that waits."""
+    """A leader and a standby."""
     first = start(c, *QUICK, name="first")
     wait_leads(first)
     second = start(c, *QUICK, name="second")
@@ -265,7 +265,7 @@ def health_of_a_leader_includes_its_lease(c):
 @test
 def a_lease_of_another_name_and_namespace_can_be_used(c):
     c.create("/api/v1/namespaces", {"metadata": {"name": "elsewhere"}})
-    # What an administrator has to allow, since the scheduler's own role does not.
+    # Granted by an administrator, since the scheduler's own role does not include it.
     c.kubectl("create", "role", "-n", "elsewhere", "leases", "--verb=*", "--resource=leases")
     c.kubectl("create", "rolebinding", "-n", "elsewhere", "leases", "--role=leases",
               "--user=system:kube-scheduler")
@@ -284,7 +284,7 @@ def a_lease_that_may_not_be_read_is_tried_again(c):
     c.kubectl("create", "clusterrolebinding", "watcher", "--clusterrole=watcher",
               "--user=watcher")
     p = start(c, *QUICK, kubeconfig=c.kubeconfig("watcher", "watcher"))
-    wait_for(lambda: p.text().count("is forbidden") >= 2, TIMEOUT, what="two complaints")
+    wait_for(lambda: p.text().count("is forbidden") >= 2, TIMEOUT, what="two errors")
     matches(p.text(), r'Error retrieving lease lock.*leases.*kube-scheduler.*is forbidden')
     check(p.running(), "it gave up")
     stop(p)
@@ -357,7 +357,7 @@ def json_on_the_wire_works_too(c):
 
 
 class Tunnels(socketserver.BaseRequestHandler):
-    """A proxy to whom all names are this machine."""
+    """A proxy that resolves all names to this machine."""
 
     def handle(self):
         head = b""
@@ -399,7 +399,7 @@ def the_environment_may_name_a_proxy(c):
         finally:
             del os.environ["HTTPS_PROXY"]
         wait_status(p, "/readyz", 200)
-        equal(set(proxy.asked), {f"kubernetes.default.svc:{c.port}"}, "whom it was asked for")
+        equal(set(proxy.asked), {f"kubernetes.default.svc:{c.port}"}, "requested address")
         stop(p)
         proxy.shutdown()
 
@@ -414,7 +414,7 @@ def qps_and_burst_hold_it_back(c):
     wait_for(lambda: c.bound("default") >= 1, TIMEOUT, what="the first pod")
     began = time.monotonic()
     wait_for(lambda: c.bound("default") >= 45, TIMEOUT, what="all pods")
-    # 45 bindings at 10 a second and 5 for free; upper bounds would be a matter of speed.
+    # 45 bindings at 10 a second with a burst of 5; upper bounds would depend on speed.
     check(time.monotonic() - began > 3, f"45 pods in {time.monotonic() - began:.1f} s")
     stop(p)
 
@@ -494,7 +494,7 @@ def help_and_version_are_told_on_standard_output(c):
                  ["scheduler", "--version"]):
         done = berth.run(*args)
         equal((done.code, done.err), (0, ""), f"{args}: exit code and standard error")
-        check(done.out, "nothing said")
+        check(done.out, "no output")
 
 
 @test
@@ -504,7 +504,7 @@ def it_explains_itself_when_asked(c):
     file = os.path.join(c.dir, "why.json")
     p = start(c, f"--explain-file={file}")
     wait_bound(c, "fits")
-    wait_for(lambda: berth.condition_of(c, "never"), TIMEOUT, what="never is told of")
+    wait_for(lambda: berth.condition_of(c, "never"), TIMEOUT, what="never has a condition")
     p.signal(signal.SIGUSR1)
     wait_for(lambda: os.path.exists(file), TIMEOUT, what="the file is there")
     with open(file, encoding="utf-8") as f:
@@ -513,7 +513,7 @@ def it_explains_itself_when_asked(c):
     equal({n["name"]: n.get("reasons") for n in attempts["fits"]["nodes"]},
           {"small": ["Insufficient cpu"], "big": None}, "what was said of each node")
     equal(attempts["never"]["outcome"], "unschedulable", "the other")
-    equal(os.stat(file).st_mode & 0o777, 0o600, "who may read it")
+    equal(os.stat(file).st_mode & 0o777, 0o600, "mode of the file")
     stop(p)
 
 
@@ -526,11 +526,11 @@ def it_ends_by_a_signal_whatever_it_is_doing(c):
     stop(p)                         # before it knows anything
     p = start(c, *QUICK)
     wait_leads(p)
-    stop(p)                         # in the middle of it
+    stop(p)                         # under load
     c.pause_apiserver()
     p = start(c)
     wait_status(p, "/livez", 200)
-    stop(p)                         # while nobody answers
+    stop(p)                         # while the server does not answer
 
 
 if __name__ == "__main__":

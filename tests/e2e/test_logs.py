@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Logs, beside the real kube-scheduler's: both live through the same scene, and what the one says
-the other says, with the same level and the same keys. What only one of them says is listed here,
-with the reason."""
+"""Logs, compared with the real kube-scheduler's: both run through the same scene and must log the
+same messages, with the same level and keys. Messages of only one of them are listed here, with the
+reason."""
 
 import json
 import os
@@ -20,7 +20,7 @@ BOTH = ("berth", "kube-scheduler")
 
 # ---- exceptions ----------------------------------------------------------------------------------
 
-# Messages that only kube-scheduler has (by their beginning), and why.
+# Messages that only kube-scheduler logs (by their beginning), and why.
 ONLY_THEIRS = {
     "Golang settings": "of Go's runtime",
     "No authentication-kubeconfig provided": "berth uses the scheduler's own kubeconfig then",
@@ -44,7 +44,7 @@ ONLY_THEIRS = {
     "Pod doesn't exist in podLister": "a race of upstream's with its own cache",
 }
 
-# Messages that only berth has.
+# Messages that only berth logs.
 ONLY_OURS = {
     "This is berth": "which version stands in for kube-scheduler",
     "Scheduling started": "that it leads and knows the cluster",
@@ -77,11 +77,11 @@ def start(c, who, *args):
 
 def says(p, text, times=1):
     wait_for(lambda: p.text().replace('\\"', '"').count(text) >= times, TIMEOUT,
-             what=f"{p.name} says {text}")
+             what=f"{p.name} logs {text}")
 
 
 def live(c, who, *args):
-    """Through the scene; gives the log."""
+    """Runs through the scene. Returns the log."""
     berth.remove_all(c)
     add_nodes(c, make_node("n0"), make_node("n1"))
     add_pods(c, make_pod("placed", node_name="n0"))
@@ -110,7 +110,7 @@ def live(c, who, *args):
 
 
 def compare(logs):
-    """The same messages, with the same keys."""
+    """Compares the messages and their keys."""
     said = {who: {} for who in BOTH}
     for who in BOTH:
         for level, message, keys, line in logs[who]:
@@ -118,10 +118,10 @@ def compare(logs):
     theirs, ours = said["kube-scheduler"], said["berth"]
     missing = [line for key, (_, line) in theirs.items()
                if key not in ours and not excepted(key[1], ONLY_THEIRS)]
-    check(not missing, "berth does not say:\n" + "\n".join(missing))
+    check(not missing, "berth does not log:\n" + "\n".join(missing))
     extra = [line for key, (_, line) in ours.items()
              if key not in theirs and not excepted(key[1], ONLY_OURS)]
-    check(not extra, "kube-scheduler does not say:\n" + "\n".join(extra))
+    check(not extra, "kube-scheduler does not log:\n" + "\n".join(extra))
     for key in set(theirs) & set(ours):
         got, want = ([sorted(k) for k in sorted(x[key][0], key=sorted)] for x in (ours, theirs))
         equal(got, want, f"keys of {key}")
@@ -129,7 +129,7 @@ def compare(logs):
 
 
 def of_pod(lines, pod, last):
-    """What is said of the pod, up to `last`; what both say."""
+    """The messages about the pod, up to `last`, that both log."""
     found = []
     for _, message, _, line in lines:
         if f"default/{pod}" in line.replace(f'"name":"{pod}","namespace":"default"',
@@ -143,11 +143,11 @@ def of_pod(lines, pod, last):
 
 # ---- tests ---------------------------------------------------------------------------------------
 
-LIVES = 4   # what only a moment decides is said in one life and not in another
+LIVES = 4   # messages that depend on timing are in one run and not in another
 
 
 def beside(c, read, *args, also=None):
-    """Both say the same, in as many lives as that takes; of the last life `also` looks at more."""
+    """Checks that both log the same in up to LIVES runs; `also` checks the last run."""
     said = {who: [] for who in BOTH}
     for left in reversed(range(LIVES)):
         logs = {who: read(live(c, who, *args)) for who in BOTH}
@@ -162,7 +162,7 @@ def beside(c, read, *args, also=None):
         except Failed as e:
             if not left:
                 raise
-            note(f"once more, since {e}")
+            note(f"retry, because {e}")
 
 
 @test
@@ -208,7 +208,7 @@ def as_json_both_say_the_same_with_the_same_levels(c):
 @test
 def dumps_are_alike(c):
     def essence(text):
-        """The dump of nodes and queue; nodes in their order by name, pods without their UIDs."""
+        """The dump of nodes and queue; nodes in order of names, pods without their UIDs."""
         nodes = re.search(r'Dump of cached NodeInfo" nodes=<\n(.*?)\n >', text, re.S)[1]
         queue = re.search(r'Dump of scheduling queue" summary="(.*?)" pods=<\n(.*?)\n >', text, re.S)
         clean = re.sub(r"uid: [0-9a-f-]+", "uid: X", nodes).split("\t\n\t\n")
@@ -241,10 +241,10 @@ def some_files_may_say_more(c):
         said = seen(who)
         for message in ("Add event for node", "Added node to NodeTree",
                         "Add event for unscheduled pod", "Successfully bound pod to node"):
-            check(message in said, f"{who} does not say: {message}")
+            check(message in said, f"{who} does not log: {message}")
         for message in ("Attempting to schedule pod", "Caches populated", "Update event for node",
                         "Pod moved to an internal scheduling queue", "Handlers synced"):
-            check(message not in said, f"{who} says: {message}")
+            check(message not in said, f"{who} logs: {message}")
 
 
 @test
@@ -258,7 +258,7 @@ def info_may_have_a_stream_of_its_own_and_wait_in_a_buffer(c):
                 program + [f"--kubeconfig={c.scheduler_kubeconfig}", f"--write-config-to={out}",
                            "-v=2", f"--logging-format={fmt}", f"--log-{fmt}-split-stream",
                            "--feature-gates=LoggingAlphaOptions=true",
-                           # With a buffer kube-scheduler says nothing at all here: it is lost.
+                           # With a buffer kube-scheduler prints nothing here: the output is lost.
                            *([f"--log-{fmt}-info-buffer-size=64Ki"] if who == "berth" else [])],
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT,
                 env=berth.environment())
@@ -281,7 +281,7 @@ def the_level_may_change_while_it_runs(c):
     add_pods(c, make_pod("after"))
     says(p, 'Successfully bound pod to node" pod="default/after"')
     says(p, 'About to try and schedule pod" pod="default/after"')
-    check("default/before" not in p.text(), "told of a pod that came before")
+    check("default/before" not in p.text(), "it logs an earlier pod")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Manual pages, completion and `make install`: what is written about the command line is true.
+"""Manual pages, completion and `make install` match the command line.
 
-The judge of what flags there are is `--help` of each command; of manual pages, mandoc and groff; of
-scripts for shells, the shells.
+The reference for flags is `--help` of each command; manual pages are checked by mandoc and groff,
+completion scripts by their shells.
 """
 
 import os
@@ -33,14 +33,15 @@ def needs(program):
 
 
 def flags_of_help(command):
-    """{"--name": "-n" or None} of what help lists."""
+    """{"--name": "-n" or None} of the flags that help lists."""
     found = re.findall(r"^  (?:(-\w), |    )(--[a-z0-9-]+)", berth.run(command, "--help").out, re.M)
     check(found, f"no flags in the help of {command}")
     return {name: letter or None for letter, name in found}
 
 
 class Installed:
-    """The tree of `make install`, in a temporary folder. The program there is the one under test."""
+    """The tree of `make install`, in a temporary folder. The program in it is the one under
+    test."""
 
     def __enter__(self):
         self.dir = tempfile.mkdtemp(prefix="berth-install-")
@@ -49,7 +50,7 @@ class Installed:
         with open(os.path.join(build, "berth"), "w") as f:
             f.write("#!/bin/sh\nexec " + " ".join(berth.command()) + ' "$@"\n')
         os.chmod(os.path.join(build, "berth"), 0o755)
-        # -o: the program is not ours to build here.
+        # -o: do not build the program here.
         sh("make", "-C", berth.ROOT, "--no-print-directory", "install-kube-scheduler",
            f"BUILD={build}", "-o", f"{build}/berth", "-o", "all", f"DESTDIR={self.dir}/to",
            "PREFIX=/opt/berth", env={**berth.environment(), "MAKEFLAGS": "", "MAKELEVEL": ""})
@@ -94,7 +95,7 @@ def make_install_puts_everything_in_its_place(i):
 # ---- manual pages --------------------------------------------------------------------------------
 
 def flags_of_page(path):
-    """Those that head an entry of a list."""
+    """The flags that head an entry of a list."""
     with open(path) as f:
         rows = re.findall(r"^\.It (?:Fl (\w) , )?Fl \\-(\S+)", f.read(), re.M)
     return {"--" + name.replace("\\-", "-"): "-" + letter if letter else None
@@ -139,7 +140,7 @@ def script(shell):
 
 
 def complete(line, cwd=None):
-    """What bash is given for this line, whose cursor is at its end."""
+    """The completions that bash gets for this line, with the cursor at its end."""
     program = script("bash") + f"""
         COMP_LINE={quoted(line)}
         COMP_POINT=${{#COMP_LINE}}
@@ -159,7 +160,7 @@ def scripts_are_scripts(i):
         if shutil.which(shell):
             equal(sh(shell, "-n", input=script(shell)), "", shell)
     needs("shellcheck")
-    # Words are split on purpose; what compgen gives back has one a line.
+    # Words are split on purpose; compgen prints one per line.
     sh("shellcheck", "-s", "bash", "-", input=script("bash"))
 
 
@@ -190,7 +191,7 @@ def bash_completes_values(i):
     equal(complete("berth scheduler --logging-format="), ["json", "text"])
     equal(complete("berth config "), ["convert", "diff", "validate"])
     equal(complete("berth completion f"), ["fish"])
-    # Behind the last "=" is what readline replaces.
+    # readline replaces what follows the last "=".
     equal(complete("berth scheduler --feature-gates=GenericW"), ["GenericWorkload="])
     equal(complete("berth scheduler --feature-gates=GenericWorkload="),
           ["false", "true"])
@@ -223,7 +224,7 @@ def a_bash_that_somebody_types_into_completes(i):
                ("true ", "\x15exit\n")], "exit")
 
 
-# ---- completion: the others ----------------------------------------------------------------------
+# ---- completion: other shells --------------------------------------------------------------------
 
 def fish(line):
     program = script("fish") + f"\ncomplete -C {quoted(line)}\n"

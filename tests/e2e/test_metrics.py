@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What berth and the real kube-scheduler count, side by side under the same load.
+"""The metrics of berth and of the real kube-scheduler, side by side under the same load.
 
-Each has its own pods, which are alike: many are bound, one fits nowhere, one is gated, and one fails
-because the API server does not let it be bound. Help texts are each one's own. What differs stands in
-the tables below, each row with its reason; docs/compat.md says the same.
+Each has its own pods, which are equal: many are bound, one fits nowhere, one is gated, and one
+fails because the API server rejects its binding. Help texts differ. Other differences are in the
+tables below, each row with its reason; docs/compat.md lists the same.
 """
 
 import concurrent.futures
@@ -24,10 +24,10 @@ from side_by_side import BOTH
 from tap import check, equal, main, show_log, skip, test
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# Pods that are bound; of every tenth attempt the plugins' times are told.
+# Pods to bind; plugin durations are recorded for every tenth attempt.
 SOME = 120
 
-# Families of kube-scheduler that berth has not, by prefix.
+# Families of kube-scheduler that berth does not have, by prefix.
 MISSING = {
     "aggregator_discovery_": "an API server's, linked in and never counted",
     "apiserver_envelope_encryption_": "an API server's, linked in and never counted",
@@ -39,25 +39,25 @@ MISSING = {
     "scheduler_get_node_hint_duration_seconds": "batching by signatures is not in berth",
     "scheduler_store_schedule_results_duration_seconds": "batching by signatures is not in berth",
 }
-# Labels whose values are few and known beforehand.
+# Labels with few values that are known beforehand.
 ENUMERABLE = ("result", "queue", "event", "extension_point", "plugin", "profile", "status", "type",
               "stage", "work", "operation", "goroutine", "deprecated_version", "stability_level",
               "component", "emulation", "min_compat", "binary", "git_version", "major", "minor",
               "platform", "username", "call_status", "method", "verb", "code", "name")
-# (family, label): values that one may have and the other not; None stands for any.
+# (family, label): values that only one may have; None stands for any.
 VALUES = {
-    # Compared by a test of its own.
+    # Compared by a separate test.
     ("kubernetes_feature_enabled", "name"): None,
     # berth's clients share no transports.
     ("rest_client_transport_create_calls_total", "result"): {"hit", "miss", "uncacheable"},
-    # Of a family that berth has not.
+    # Of a family that berth does not have.
     ("registered_metrics_total", "stability_level"): {"INTERNAL"},
-    # Batching by signatures is not in berth.
+    # berth does not batch by signatures.
     ("scheduler_framework_extension_point_duration_seconds", "extension_point"): {"Sign"},
-    # Whether a node comes while somebody waits for one is a matter of a millisecond.
+    # Whether a pod waits when a node is added depends on milliseconds.
     ("scheduler_queueing_hint_execution_duration_seconds", "event"): {"NodeAdd"},
-    # Of one attempt in ten it is told: what happens to few pods may be missed. GangScheduling needs
-    # no gate in berth, and is the only one with a Permit. And Sign, again.
+    # One attempt in ten is recorded: what happens to few pods may be missed. GangScheduling needs
+    # no gate in berth, and is the only plugin with a Permit. Sign: see above.
     ("scheduler_plugin_execution_duration_seconds", "extension_point"): {
         "Permit", "PostFilter", "Sign"},
     ("scheduler_plugin_execution_duration_seconds", "plugin"): {
@@ -66,9 +66,9 @@ VALUES = {
         "Error", "Unschedulable", "UnschedulableAndUnresolvable"},
     # Its indexes need no goroutines.
     ("scheduler_goroutines", "operation"): {"InterPodAffinity"},
-    # Who is in flight when something happens is a matter of time.
+    # Which pods are in flight during an event depends on timing.
     ("scheduler_inflight_events", "event"): None,
-    # So is who finds an Event or a lease there already.
+    # So does which instance finds an existing Event or lease.
     ("rest_client_requests_total", "code"): None,
 }
 
@@ -129,7 +129,7 @@ POLICY = [{"kind": "ValidatingAdmissionPolicy", "metadata": {"name": "broken.exa
 
 
 def forbid_bindings(c):
-    """Of pods whose names end in -broken."""
+    """Rejects bindings of pods whose names end in -broken."""
     for obj in POLICY:
         c.kubectl("create", "-f", "-",
                   input={"apiVersion": "admissionregistration.k8s.io/v1", **obj})
@@ -141,7 +141,7 @@ def forbid_bindings(c):
                 "target": {"apiVersion": "v1", "kind": "Node", "name": "node-0"}})
         except berth.ApiError as e:
             return "broken.example.com" in str(e)
-    wait_for(refused, 60, what="the policy holds")
+    wait_for(refused, 60, what="the policy is in effect")
 
 
 def load(c):
@@ -156,12 +156,12 @@ def load(c):
         c.patch(f"{berth.PODS}/{who}-ended/status", {"status": {"phase": "Succeeded"}})
         wait_unschedulable(c, f"{who}-big")
         wait_unschedulable(c, f"{who}-broken")
-    # Queueing hints are asked about a node that comes, changes and goes.
+    # Queueing hints are called for a node that is added, changed and deleted.
     berth.add_nodes(c, make_node("late"))
     c.patch(berth.NODES + "/late", {"metadata": {"labels": {"example.com/changed": "yes"}}})
     c.delete(berth.NODES + "/late")
     wait_for(lambda: all("NodeDelete" in events_seen(c, p) for p in c.both.values()), 60,
-             what="both have seen the node go")
+             what="both have seen the node's deletion")
 
 
 def events_seen(c, p):
@@ -169,7 +169,7 @@ def events_seen(c, p):
 
 
 def ask_around(c, p):
-    """All that the endpoints count: users of all sorts, rights that are there and are not."""
+    """Requests for all that the endpoints count: several users, with and without rights."""
     c.kubectl("create", "serviceaccount", p.name)
     token = c.kubectl("create", "token", p.name).strip()
     for header in (token, token, "junk"):
@@ -213,7 +213,7 @@ def curl(c, p, path, *args, admin=True):
 
 def scrape(c, p, path="/metrics"):
     status, body = curl(c, p, path)
-    # Just after its start a server may not know yet whom to trust.
+    # Just after its start a server may not have its CA bundle yet.
     with contextlib.suppress(TimeoutError):
         if status != 200:
             wait_for(lambda: curl(c, p, path)[0] == 200, 30)
@@ -226,7 +226,7 @@ def both(c, path="/metrics"):
     return {who: parse(scrape(c, p, path)) for who, p in c.both.items()}
 
 
-# Whether somebody waits, and is asked, when a node comes is a matter of a millisecond.
+# Whether a pod waits, and its hint is called, when a node is added depends on milliseconds.
 CHANCE = {"scheduler_queueing_hint_execution_duration_seconds"}
 
 
@@ -246,7 +246,7 @@ def shared(c, path="/metrics"):
 @test
 def the_same_families_are_there(c):
     got = both(c)
-    # What kube-scheduler has no word for is named berth_….
+    # Metrics that kube-scheduler does not have are named berth_….
     equal(sorted(name for name in set(got["berth"]) - set(got["kube"]) - CHANCE
                  if not name.startswith("berth_")), [], "families that only berth has")
     equal([name for name in got["kube"] if name not in set(got["berth"]) | CHANCE
@@ -294,13 +294,13 @@ def labels_take_the_same_values(c):
 
 @test
 def what_is_certain_is_counted_alike(c):
-    """Numbers that do not depend on time."""
+    """Numbers that do not depend on timing."""
     def numbers(who):
         got = parse(scrape(c, c.both[who]))
         found = {}
         for queue in ("active", "backoff", "gated", "unschedulable"):
             found[queue] = got["scheduler_pending_pods"].value(queue=queue)
-        # What an error sends back may wait in either.
+        # A pod that failed with an error may wait in either queue.
         found["waiting"] = found.pop("backoff") + found.pop("unschedulable") + found.pop("active")
         attempts = got["scheduler_schedule_attempts_total"]
         found["scheduled"] = attempts.value(profile=who, result="scheduled")
@@ -311,7 +311,7 @@ def what_is_certain_is_counted_alike(c):
         for what in ("disabled_metrics_total", "hidden_metrics_total"):
             found[what] = got[what].value()
         return found
-    # A pod that is being tried just now waits nowhere: that passes.
+    # A pod in flight is in no queue; wait until the attempt has ended.
     with contextlib.suppress(TimeoutError):
         wait_for(lambda: numbers("berth") == numbers("kube"), 30)
     equal(numbers("berth"), numbers("kube"), "numbers")
@@ -332,7 +332,7 @@ def pages_are_read_by_prometheus_own_parser(c):
     found = subprocess.run([os.path.join(HERE, "..", "lib", "prometheus.sh")],
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if found.returncode != 0:
-        skip("prometheus_client cannot be had: " + found.stderr)
+        skip("prometheus_client is not available: " + found.stderr)
     count = ("import sys; from prometheus_client.parser import text_string_to_metric_families as f;"
              "print(sum(len(m.samples) for m in f(sys.stdin.read())))")
     for path in ("/metrics", "/metrics/slis", "/metrics/resources"):
@@ -345,7 +345,7 @@ def pages_are_read_by_prometheus_own_parser(c):
 
 @test
 def resources_of_pods_are_equal(c):
-    """By the letter, but for the help."""
+    """Byte for byte, except for the help."""
     def lines(p):
         return [line for line in scrape(c, p, "/metrics/resources").splitlines()
                 if not line.startswith("# HELP")]
@@ -404,7 +404,7 @@ FLAGS = ("--disabled-metrics=scheduler_cache_size,scheduler_preemption_victims",
 
 
 def check_rules(got):
-    """What the rules come to; the same of both."""
+    """Checks the results of the rules; the same for both."""
     for who in BOTH:
         check("scheduler_cache_size" not in got[who], f"{who}: scheduler_cache_size is there")
         check("scheduler_preemption_victims" not in got[who], f"{who}: a disabled one is there")
@@ -425,7 +425,7 @@ def families_are_disabled_and_labels_restricted_by_flags(c):
     for n, flags in enumerate((by_flag, [f"--allow-metric-labels-manifest={manifest}"])):
         got = {}
         for who in BOTH:
-            # The election goes on without them: they wait, and count all the same.
+            # Leader election proceeds without them: its requests wait, but are counted.
             p = start(c, who, *FLAGS, *flags, name=f"{who}-flags-{n}")
             got[who] = parse(scrape(c, p))
             c.children.remove(p)

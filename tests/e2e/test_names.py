@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The name by which the program is started: as `berth` it has commands; a copy or link of any other
-name, started with flags only, is the scheduler, as guides name a scheduler of their own."""
+"""The name of the program: as `berth` it has commands; a copy or link of any other name, started
+with flags only, is the scheduler, for guides that name their own scheduler."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ NAMES = ("my-scheduler", "berth2", "kube-scheduler", "a scheduler with spaces", 
 
 
 class Folder:
-    """On the file system of the program, where hard links can be made."""
+    """A folder on the file system of the program, where hard links can be made."""
 
     def __enter__(self):
         *self.prefix, self.program = berth.command()
@@ -84,7 +84,7 @@ def its_help_is_the_schedulers_and_shows_its_name(f):
 
 @test
 def without_arguments_it_runs(f):
-    """Here it finds no cluster, and says so as kube-scheduler does."""
+    """It finds no cluster here, and reports that as kube-scheduler does."""
     for name in ("my-scheduler", "kube-scheduler"):
         done = f.run(f.named(name), cwd=f.dir.name)
         equal((done.returncode, done.stdout), (1, ""), name)

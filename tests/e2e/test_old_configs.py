@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Older configurations and Policies, beside what the last releases that read them made of them
-(tests/golden/old-configs, recorded by tests/kube/old_configs.py): the same arguments of plugins and
-other fields, the same files refused, each for the same reason, but for what the tables below
-explain. Which plugins run, in which order and with which weights is unit/test_old_configs."""
+"""Older configurations and Policies, compared with the results of the last releases that read them
+(tests/golden/old-configs, recorded by tests/kube/old_configs.py): the same plugin arguments and
+other fields, the same rejected files for the same reasons, except for the differences explained in
+the tables below. Which plugins run, in which order and with which weights is in
+unit/test_old_configs."""
 
 import json
 import os
@@ -18,22 +19,22 @@ GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden"
 HEAD = "apiVersion: kubescheduler.config.k8s.io/{}\nkind: KubeSchedulerConfiguration\n"
 CLIENT = "\nclientConnection: {kubeconfig: '@'}\n"
 
-# ---- what is explained ---------------------------------------------------------------------------
+# ---- explained differences -----------------------------------------------------------------------
 
-# Part of the input, and why berth refuses what they took.
+# Part of the input, and why berth rejects what they accepted.
 REFUSED_TODAY = {
     "resourceLock: endpointsleases": "only leases are left",
     "leaderElection: {leaseDuration: 10s}": "1.22 took it and ended when it began to elect",
     '"weight": 92233720368547758': "the weight overflowed in silence",
     '"weight": 2147483648': "the weight overflowed in silence",
-    # Plugins that 1.27 did not have and berth has: their arguments were not looked at.
+    # Plugins that 1.27 did not have and berth has: their arguments were not checked.
     "name: NodeLabel, args": "arguments of a plugin of v1beta1",
     "name: NodeResourcesLeastAllocated, args": "arguments of a plugin of v1beta1",
     "name: NodeResourcesMostAllocated, args": "arguments of a plugin of v1beta1",
     "name: RequestedToCapacityRatio, args": "arguments of a plugin of v1beta1",
 }
 
-# Part of their error, and why berth takes what they refused.
+# Part of their error, and why berth accepts what they rejected.
 TAKEN_TODAY = {
     r"(healthz|metrics)BindAddress: Invalid value": "nothing is served there: not looked at",
     r'"(NodeLabel|NodePreferAvoidPods|NodeResourcesLeastAllocated|NodeResourcesMostAllocated|'
@@ -41,34 +42,34 @@ TAKEN_TODAY = {
     "and looks at their arguments",
 }
 
-# Arguments and fields that berth writes and they did not.
+# Arguments and fields that only berth writes.
 NEW_PLUGINS = {"DynamicResources"}
 NEW_ARGUMENTS = {("InterPodAffinity", "ignorePreferredTermsOfExistingPods"): False}
-# Fields that they had and v1 does not: addresses without TLS.
+# Fields that v1 no longer has: addresses without TLS.
 GONE = ("healthzBindAddress", "metricsBindAddress")
 
 
 def explain_arguments(name, plugin, want, got):
-    """want as it would be today."""
+    """The recorded arguments as they would be today."""
     if want is None and (plugin in NEW_PLUGINS or plugin == "DefaultPreemption"):
-        return got      # runs at a point of today, see unit/test_old_configs
+        return got      # has an extension point today, see unit/test_old_configs
     for (other, key), value in NEW_ARGUMENTS.items():
         if want is not None and plugin == other:
             want = {key: value, **want}
     if name == "policy" and plugin == "RequestedToCapacityRatio":
-        # 1.22 forgot the default and scored nothing.
+        # 1.22 lacked the default and scored nothing.
         want = {"resources": [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}], **want}
     return want
 
 
-# ---- the recorded and ours -----------------------------------------------------------------------
+# ---- recorded results and berth's ----------------------------------------------------------------
 
 def merge(base, changes):
     return {k: v for k, v in {**base, **changes}.items() if v is not None}
 
 
 def rows(name):
-    """Every row, with what it does not repeat of the first."""
+    """Every row, completed from the first row."""
     with open(os.path.join(GOLDEN, f"{name}.json")) as f:
         base, *others = json.load(f)
     for row in [base] + others:
@@ -80,7 +81,7 @@ def rows(name):
 
 
 def read(both, text, name):
-    """What berth makes of it: a configuration, or None and its error."""
+    """berth's result: a configuration, or None and its error."""
     if name == "policy":
         config = both.write("config.yaml", HEAD.format("v1beta1") + CLIENT.replace(
             "@", both.kubeconfig))
@@ -120,10 +121,10 @@ def differences(name, row, written):
             want = explain_arguments(name, plugin, theirs.get(plugin), ours.get(plugin))
             if want != ours.get(plugin):
                 yield f"{profile}: {plugin}: {want}, {ours.get(plugin)}"
-    # The converter leaves out what is empty.
+    # The converter leaves out empty fields.
     theirs = {**row["fields"], "clientConnection": {
         k: v for k, v in row["fields"]["clientConnection"].items() if v != ""}}
-    # Nobody's dump shows the extenders of a Policy; unit/test_config_versions knows them.
+    # No dump shows the extenders of a Policy; unit/test_config_versions tests them.
     skipped = GONE + (("extenders",) if name == "policy" else ())
     for field in sorted(theirs.keys() | fields.keys()):
         if field not in skipped and theirs.get(field) != fields.get(field):
@@ -131,11 +132,11 @@ def differences(name, row, written):
 
 
 def reasons(error):
-    """What an error is about: fields with their kind of fault, or names in quotes. Of those about
-    the form of a file the name of the field that is unknown."""
+    """The subjects of an error: fields with the kind of error, or names in quotes. For errors in
+    the form of a file, the name of the unknown field."""
     if "couldn't create resource lock" in error:
         return ["resourceLock"]
-    # Theirs counts what the defaults bring as well; berth's index is that of the file.
+    # Their index also counts the defaults; berth's is the index in the file.
     error = re.sub(r"enabled\[\d+\]: Invalid value: (\"NodeResourcesFit\": was conflict)",
                    r"enabled: Invalid value: \1", error)
     fields = re.findall(r"((?:[a-zA-Z]+(?:\[\d+\])?\.)*[a-zA-Z]+(?:\[\d+\])?): "
@@ -194,7 +195,7 @@ def what_they_refused_is_refused_for_the_same_reason(both):
 # ---- flags ---------------------------------------------------------------------------------------
 
 def with_flags(both, files, flags):
-    """What berth under the name of kube-scheduler says to them."""
+    """berth's answer to these flags, under the name kube-scheduler."""
     for name, text in files.items():
         both.write(name, text.replace("PORT", "10251").replace("@", both.kubeconfig))
     given = any(f.startswith("--config") for f in flags)
@@ -216,7 +217,7 @@ def with_flags(both, files, flags):
             "ImageLocality": "name: ImageLocality" in text}
 
 
-# Errors that berth puts into other words.
+# Errors that berth words differently.
 OTHER_WORDS = {"unknown conversion": "kind: Policy", 'argument "x" for "--port"': "--port"}
 
 

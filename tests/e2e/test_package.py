@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What users get: `make dist` and `make deb`, and what the build says where something is missing."""
+"""What users get: `make dist` and `make deb`, and the build's message if a dependency is
+missing."""
 
 import os
 import re
@@ -47,7 +48,7 @@ def a_tarball_has_the_committed_tree_and_builds():
         tree = os.path.join(tmp, top)
         tracked = sh("git", "-C", berth.ROOT, "ls-tree", "-r", "--name-only", "HEAD").split()
         equal(files_below(tree), sorted(tracked), "files")
-        # One object shows that the tree compiles without git; -Werror is a developer's.
+        # One object shows that the tree compiles without git; -Werror is for developers.
         line = make("V=1", "build/src/base/str.o", cwd=tree)
         check("-Werror" not in line, line)
 

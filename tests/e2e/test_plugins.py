@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Plugins that look at the pod and the node alone, with kubectl as the user.
+"""Plugins that look only at the pod and the node, used through kubectl.
 
 BERTH_SUBJECT=kube-scheduler runs the same tests on the real kube-scheduler. Resources are in
-test_plugins_resources.py, what depends on other pods is in test_plugins_topology.py.
+test_plugins_resources.py, plugins that depend on other pods in test_plugins_topology.py.
 """
 
 import json
@@ -37,7 +37,7 @@ def preferred(*weighed):
 
 
 def on_node(*names):
-    """The term by which daemons are kept on their node."""
+    """The term that keeps a daemon on its node."""
     return term(fields=[expression("metadata.name", "In", *names)])
 
 
@@ -72,7 +72,7 @@ def a_gated_pod_waits_for_its_last_gate_and_nothing_is_said_about_it(c):
 
 @test
 def pods_of_higher_priority_go_first(c):
-    """All are waiting when the scheduler starts, and there is room for three of them."""
+    """All are waiting when the scheduler starts, and three of them fit."""
     classes = [{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
                 "metadata": {"name": f"p{i}"}, "value": i * 1000} for i in (1, 2, 3)]
     apply(c, *classes)
@@ -97,7 +97,7 @@ def a_pod_made_for_a_node_is_left_there_and_takes_its_room(c):
          make_pod("lost", cpu="1500m", node_name="n1"))
     apply(c, make_pod("p", cpu="1"))
     pends(c, "p", nodes_left(1, "1 Insufficient cpu"))
-    # The pod on a node that was not there is counted when it comes.
+    # A pod on a missing node counts when the node is added.
     apply(c, make_node("n1", cpu="2"))
     pends(c, "p", nodes_left(2, "2 Insufficient cpu"))
     equal((events_of(c, "mine"), events_of(c, "lost")), ([], []), "events of pods that have a node")
@@ -172,7 +172,7 @@ def nodes_with_fewer_taints_are_preferred(c):
     apply(c, *[make_pod(f"p{i}", scheduler_name="taints") for i in range(3)])
     for i in range(3):
         lands(c, f"p{i}", "n1")
-    # Both of n0 tolerated, the one of n1 not.
+    # Both taints of n0 are tolerated, that of n1 is not.
     apply(c, make_node("n1", taints=[{"key": "c", "effect": "PreferNoSchedule"}]))
     settle(c)
     apply(c, make_pod("q", scheduler_name="taints", tolerations=[
@@ -273,8 +273,8 @@ def a_pod_waits_for_a_node_with_the_affinity_that_is_added(c):
         pends(c, name, nodes_left(1, f"1 {NOT_ENFORCED}"))
     c.kubectl("label", "node", "n0", "team=red", "disk=fast")
     lands(c, "p", "n0")
-    # Upstream asks whether the node has come to match what the pod itself wants, and this one wants
-    # nothing: it is helped by new nodes only.
+    # Upstream checks whether the node now matches the pod's own node affinity, and this pod has
+    # none: only new nodes help it.
     settle(c)
     equal(place_of(c, "plain"), {"plain": None}, "node of the pod without affinity of its own")
     apply(c, make_node("n1", labels={"team": "red"}))

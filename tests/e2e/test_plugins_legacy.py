@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Plugins that only older configurations name: they load by their names and do what they did.
+"""Plugins that only older configurations have: they load by their names and work as before.
 
-Today's kube-scheduler has none of them, so there is nothing to run these tests on but berth.
+Today's kube-scheduler has none of them, so these tests run only on berth.
 """
 
 import json
@@ -17,7 +17,7 @@ GPU = "example.com/gpu"
 
 
 def alone(name, plugin, **args):
-    """A profile in which this plugin filters with all others and scores alone."""
+    """A profile in which this plugin filters with all others and is the only one that scores."""
     made = profile(name, score=plugin, **({plugin: args} if args else {}))
     made["plugins"]["multiPoint"] = {**made["plugins"]["multiPoint"], "enabled": [{"name": plugin}]}
     return made
@@ -50,7 +50,7 @@ def web(name, **more):
 
 @test
 def resources_are_scored_by_the_three_plugins_that_fit_has_taken_in(c):
-    """Of 8 CPUs 1, 4 and 6 are taken."""
+    """Of 8 CPUs 1, 4 and 6 are in use."""
     have(c, *[obj for i, cpu in enumerate(("1", "4", "6")) for obj in (
         make_node(f"n{i}", memory="8Gi", extended={GPU: 8}),
         make_pod(f"used-{i}", cpu=cpu, memory=cpu + "Gi", node_name=f"n{i}",

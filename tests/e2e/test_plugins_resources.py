@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Plugins that count: resources, their balance, and images, with kubectl as the user.
+"""Plugins that count: resources, their balance, and images, used through kubectl.
 
 BERTH_SUBJECT=kube-scheduler runs the same tests on the real kube-scheduler.
 """
@@ -144,7 +144,7 @@ def ignored_resources_are_not_looked_at(c):
 # ---- NodeResourcesFit: scoring -------------------------------------------------------------------
 
 def three_used(**more):
-    """Nodes of 8 CPUs of which 1, 4 and 6 are taken."""
+    """Nodes of 8 CPUs of which 1, 4 and 6 are in use."""
     return [obj for i, cpu in enumerate(("1", "4", "6")) for obj in (
         make_node(f"n{i}", cpu="8", memory="8Gi", **more),
         make_pod(f"used-{i}", cpu=cpu, memory=cpu + "Gi", node_name=f"n{i}"))]
@@ -191,7 +191,7 @@ def a_node_that_becomes_balanced_is_preferred(c):
           make_pod("memory", cpu="100m", memory="1Gi", scheduler_name="balanced"))
     lands(c, "cpu", "n1")
     lands(c, "memory", "n0")
-    # Only what the arguments name is looked at.
+    # Only the resources in the arguments count.
     apply(c, make_pod("gpu", cpu="0", memory="0", extended={GPU: 1}, scheduler_name="balanced-gpu"))
     lands(c, "gpu", "n0")
 
@@ -211,7 +211,7 @@ def a_node_that_has_the_image_is_preferred(c):
           make_pod("plain", image="registry.test/plain", scheduler_name="images"))
     lands(c, "big", "n1")
     lands(c, "plain", "n2")
-    # The node gives the image up, another has it now.
+    # The node loses the image, another one gets it.
     patch_status(c, "n1", images=[small])
     patch_status(c, "n0", images=[big])
     settle(c)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Plugins for which other pods decide: topology spread and pod affinity, with kubectl as the user.
+"""Plugins that depend on other pods: topology spread and pod affinity, used through kubectl.
 
 BERTH_SUBJECT=kube-scheduler runs the same tests on the real kube-scheduler.
 """
@@ -30,7 +30,7 @@ PROFILES = [
     profile("near-own", InterPodAffinity={"ignorePreferredTermsOfExistingPods": True}),
 ]
 
-# There before the scheduler: when it has come to know them later could not be told from outside.
+# Created before the scheduler starts: whether it knows later objects cannot be seen from outside.
 OBJECTS = [
     *[{"apiVersion": "v1", "kind": "Namespace",
        "metadata": {"name": name, "labels": {"team": team}}}
@@ -45,12 +45,12 @@ OBJECTS = [
 
 
 def zones(text, **more):
-    """Nodes n0, n1, … in the zones that the letters name."""
+    """Nodes n0, n1, … in the zones named by the letters."""
     return [make_node(f"n{i}", zone=letter, **more) for i, letter in enumerate(text)]
 
 
 def there(node, count=1, app="web", **more):
-    """Pods that are on this node already."""
+    """Pods that are already on this node."""
     return [make_pod(f"{app}-{node}-{i}", labels={"app": app}, node_name=node, **more)
             for i in range(count)]
 
@@ -74,7 +74,7 @@ def pods_are_spread_evenly_over_zones_and_hosts(c):
     apply(c, *[web(f"p{i}", evenly(), evenly(HOST)) for i in range(5)])
     got = [lands(c, f"p{i}", "n0", "n1", "n2", "n3", "n4") for i in range(5)]
     equal(len(set(got)), 5, "nodes with one of five pods")
-    # Any host would do for the next, but not any zone: n4 is alone in its own.
+    # Any host fits the next pod, but not any zone: n4 is alone in its own.
     apply(c, web("q0", evenly(), evenly(HOST)))
     lands(c, "q0", "n4")
 
@@ -86,7 +86,7 @@ def a_zone_that_is_full_makes_the_next_pod_wait(c):
     settle(c)
     apply(c, web("p", evenly()))
     pends(c, "p", nodes_left(3, f"1 {UNEVEN}", f"2 {CORDONED}"))
-    # What counts is the zone with the fewest. The pod that goes makes n2 as empty as the others.
+    # The zone with the fewest pods counts. The deleted pod makes n2 as empty as the others.
     delete_pod(c, "web-n2-0")
     lands(c, "p", "n2")
 
@@ -96,7 +96,7 @@ def spreading_waits_for_a_node_a_label_or_a_pod(c):
     have(c, *zones("a", pods=2), make_node("n1"), *there("n0"))
     apply(c, web("p", evenly(minDomains=2)))
     pends(c, "p", nodes_left(2, f"1 {UNEVEN}", f"1 {NO_LABEL}"))
-    # By a second zone, which a label makes.
+    # A second zone, created by a label.
     c.kubectl("label", "node", "n1", f"{ZONE}=b")
     lands(c, "p", "n1")
     apply(c, web("q", evenly(HOST, skew=2)))
@@ -128,7 +128,7 @@ def each_revision_is_spread_by_itself(c):
     apply(c, revision("first", "1", by_revision), revision("second", "2", by_revision))
     lands(c, "first", "n1")
     lands(c, "second", "n0")
-    # One after the other: each zone has three now, and two of this revision are in one of them.
+    # One by one: each zone has three now, and two of this revision are in one of them.
     apply(c, revision("third", "1", by_revision), revision("any", "1", evenly(skew=3)))
     lands(c, "third", "n1")
     lands(c, "any", "n0", "n1")
@@ -139,7 +139,7 @@ def which_nodes_count_is_for_the_constraint_to_say(c):
     have(c, make_node("n0", zone="a"), make_node("n1", zone="b", labels={"pool": "x"}),
          make_node("n2", zone="c", taints=[{"key": "broken", "effect": "NoSchedule"}]),
          *there("n0"), *there("n1"))
-    # The empty zone c counts, though no pod can go there, unless taints are honoured.
+    # The empty zone c counts, though the pod does not fit there, unless taints are honoured.
     apply(c, web("ignored", evenly()), web("honoured", evenly(nodeTaintsPolicy="Honor")))
     pends(c, "ignored", nodes_left(3, f"1 {TAINTED}", f"2 {UNEVEN}"))
     lands(c, "honoured", "n0", "n1")
@@ -148,7 +148,7 @@ def which_nodes_count_is_for_the_constraint_to_say(c):
     lands(c, "ignored", "n2")
     delete_pod(c, "ignored")
     settle(c)
-    # Zones where the pod cannot go for its selector do not count, unless affinity is ignored.
+    # Zones excluded by the pod's selector do not count, unless affinity is ignored.
     apply(c, web("chosen", evenly(), node_selector={"pool": "x"}),
           web("all", evenly(nodeAffinityPolicy="Ignore"), node_selector={"pool": "x"}))
     lands(c, "chosen", "n1")
@@ -160,14 +160,14 @@ def soft_constraints_prefer_the_emptier_zone(c):
     have(c, *zones("aab"), *there("n0"), *there("n1"), *there("n2"))
     apply(c, web("p", evenly(hard=False), scheduler_name="spread"))
     lands(c, "p", "n2")
-    # Of hosts, n2 has two now.
+    # By hosts, n2 has two now.
     apply(c, web("q", evenly(HOST, hard=False), scheduler_name="spread"))
     lands(c, "q", "n0", "n1")
 
 
 @test
 def pods_of_a_service_are_spread_unless_they_say_otherwise(c):
-    """All but spreading speaks for the node that has three of them already: it is larger."""
+    """Every score except spreading prefers the larger node, which already has three of them."""
     have(c, make_node("n0", zone="a"), make_node("n1", zone="b", cpu="1", memory="1Gi"),
          *there("n0", 3, cpu="1m", memory="1Mi"),
          *there("n0", 3, app="other", cpu="1m", memory="1Mi"),
@@ -175,7 +175,7 @@ def pods_of_a_service_are_spread_unless_they_say_otherwise(c):
     apply(c, web("p"), make_pod("nobody", labels={"app": "other"}),
           web("none", scheduler_name="spread-none"), web("own", evenly(HOST, skew=9)))
     lands(c, "p", "n1")
-    # No service selects it; no defaults; constraints of its own.
+    # No service selects it; no defaults; its own constraints.
     for name in ("nobody", "none", "own"):
         lands(c, name, "n0")
 
@@ -271,7 +271,7 @@ def the_first_of_pods_that_want_each_other_may_go_anywhere(c):
     apply(c, *[web(f"p{i}", affinity=together) for i in range(4)])
     got = {lands(c, f"p{i}", "n0", "n1") for i in range(4)}
     equal(len(got), 1, "nodes of pods that want to be together")
-    # A pod that does not match its own terms is no such first.
+    # A pod that does not match its own terms gets no such exception.
     apply(c, make_pod("alone", affinity=near(other("nobody"))))
     pends(c, "alone", nodes_left(3, f"3 {NOT_NEAR}"))
 
@@ -371,7 +371,8 @@ def pods_that_are_there_attract_and_repel(c):
 
 @test
 def what_pods_that_are_there_want_is_weighed_by_the_profile(c):
-    """One prefers such pods near it with 10, the other requires one: that counts 1, or as set."""
+    """One prefers such pods near it with weight 10, the other requires one: that has weight 1, or
+    as set."""
     have(c, *zones("ab"), make_pod("fond", node_name="n0", affinity=rather_near(other("db"))),
          make_pod("needs", node_name="n1", affinity=near(other("db"))))
     for scheduler, node in (("near", "n0"), ("near-hard-50", "n1"), ("near-hard-0", "n0")):
@@ -381,13 +382,13 @@ def what_pods_that_are_there_want_is_weighed_by_the_profile(c):
 
 @test
 def what_pods_that_are_there_prefer_can_be_ignored(c):
-    """All but affinity speaks for n1."""
+    """Every score except affinity prefers n1."""
     have(c, make_node("n0", zone="a", cpu="1", memory="1Gi"), make_node("n1", zone="b"),
          make_pod("fond", node_name="n0", cpu="300m", affinity=rather_near(other("db"))))
     db = {"app": "db"}
     apply(c, make_pod("heard", labels=db),
           make_pod("ignored", labels=db, scheduler_name="near-own"),
-          # Whoever has wishes of its own hears those of others as well.
+          # A pod with its own preferences also honours those of others.
           make_pod("wishing", labels=db, scheduler_name="near-own",
                    affinity=rather_near(other("nobody"), weight=1)))
     lands(c, "heard", "n0")

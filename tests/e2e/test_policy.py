@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A Policy of releases up to 1.22, from a file or a ConfigMap of a real API server: which of them
-counts, what it does to pods, and what is said where it is missing, forbidden or wrong."""
+"""A Policy of releases up to 1.22, from a file or a ConfigMap of a real API server: which one is
+used, its effect on pods, and the errors if it is missing, forbidden or invalid."""
 
 import json
 import os
@@ -21,7 +21,7 @@ def policy(*priorities, **more):
                        "priorities": [{"name": p, "weight": 1} for p in priorities], **more})
 
 
-# The node that is in use attracts pods under the one, and repels them under the other.
+# The first attracts pods to the node in use, the second repels them from it.
 PACK, SPREAD = policy("MostRequestedPriority"), policy("LeastRequestedPriority")
 
 
@@ -32,7 +32,7 @@ def forget(c):
 
 
 def make_world(c):
-    """Two nodes, one of them half full; a namespace for the maps."""
+    """Two nodes, one of them half full; a namespace for the ConfigMaps."""
     if NAMESPACE not in [n["metadata"]["name"] for n in c.get("/api/v1/namespaces")["items"]]:
         c.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     forget(c)
@@ -41,7 +41,7 @@ def make_world(c):
 
 
 def allow(c):
-    """The scheduler may read maps of that namespace; by itself it may not."""
+    """Lets the scheduler read ConfigMaps of that namespace; its role does not."""
     rbac = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{NAMESPACE}"
     c.create(f"{rbac}/roles", {"metadata": {"name": "reader"}, "rules": [
         {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}]})
@@ -85,7 +85,7 @@ def refused(c, *flags, config=None):
     return done.err.splitlines()[-1]
 
 
-# ---- what it does --------------------------------------------------------------------------------
+# ---- effects -------------------------------------------------------------------------------------
 
 @test
 def a_policy_in_a_file_decides(c):
@@ -116,7 +116,7 @@ def the_map_counts_before_the_file_unless_the_legacy_way_is_asked_for(c):
 
 @test
 def a_policy_takes_the_place_of_all_profiles_of_a_configuration(c):
-    """As in 1.22: pods of default-scheduler are scheduled, whatever the names were."""
+    """As in 1.22: pods of default-scheduler are scheduled, whatever the profiles' names."""
     make_world(c)
     named = berth.scheduler_config(c, "named", profiles=[{"schedulerName": "mine"}])
     several = berth.scheduler_config(c, "several", profiles=berth.PROFILES)
@@ -126,7 +126,7 @@ def a_policy_takes_the_place_of_all_profiles_of_a_configuration(c):
 
 @test
 def a_scheduler_of_that_time_runs_by_the_flags_of_that_time(c):
-    """Name, lease and Policy by flags; the port without TLS is named and not served."""
+    """Name, lease and Policy by flags; the port without TLS is accepted and not served."""
     make_world(c)
     allow(c)
     put_map(c, "my-policy", **{"policy.cfg": PACK})
@@ -145,14 +145,14 @@ def a_scheduler_of_that_time_runs_by_the_flags_of_that_time(c):
     equal(wait_bound(c, "mine"), "used", "node")
     equal(berth.node_of(c, "other"), None, "node of a pod of another scheduler")
     lease = c.get(f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/my-scheduler")
-    equal(bool(lease["spec"]["holderIdentity"]), True, "somebody holds the lease")
+    equal(bool(lease["spec"]["holderIdentity"]), True, "the lease is held")
     for flag in ("port", "lock-object-name", "scheduler-name", "policy-configmap"):
         contains(p.text(), f"Flag --{flag} has been deprecated")
     berth.stop(p)
     c.delete(f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases")
 
 
-# ---- what is said --------------------------------------------------------------------------------
+# ---- messages ------------------------------------------------------------------------------------
 
 @test
 def a_map_that_is_missing_or_forbidden_is_named(c):

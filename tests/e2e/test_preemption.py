@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Preemption on a real API server: who goes, what is told of it, and what becomes of all of them.
+"""Preemption on a real API server: which pods are evicted, what is reported, and the outcome.
 
-Two schedulers run: the one of "default-scheduler" deletes its victims beside its work, as is the
-default, that of "waits" does so before it goes on. Every test is played with both.
+Two schedulers run: that of "default-scheduler" deletes its victims in the background, as is the
+default, that of "waits" deletes them before it continues. Every test runs with both.
 
-There are no kubelets. A pod that is deleted terminates until somebody ends it: the test does.
+There are no kubelets. A deleted pod terminates until the test ends it.
 """
 
 import functools
@@ -71,17 +71,17 @@ def after(c):
 
 
 def in_both_ways(scene):
-    """A test for each scheduler: scene(c, its name)."""
+    """Makes one test for each scheduler: scene(c, its name)."""
     for way, manner in (("default-scheduler", "beside_other_work"), ("waits", "before_other_work")):
         run = functools.partial(scene, way=way)
         run.__name__ = f"{scene.__name__}_{manner}"
         test(run)
 
 
-# ---- what is there -------------------------------------------------------------------------------
+# ---- objects -------------------------------------------------------------------------------------
 
 def have(c, *objects):
-    """They are there, and both schedulers know."""
+    """Creates the objects and waits until both schedulers know them."""
     apply(c, *objects)
     for way in WAYS:
         subject.settle(c, way)
@@ -92,7 +92,7 @@ def resident(name, node="n0", cpu="1", priority="low", **more):
 
 
 def started(c, **hours):
-    """These pods run since so many hours of a certain day."""
+    """Sets the start times of these pods to so many hours of a fixed day."""
     for name, hour in hours.items():
         c.patch(f"{PODS}/{name}/status", {"status": {"startTime": f"2026-01-01T{hour:02}:00:00Z"}})
     for way in WAYS:
@@ -105,7 +105,7 @@ def arrive(c, way, name, cpu="1", priority="high", **more):
 
 
 def budget(c, name, allowed, **labels):
-    """So many of the pods with these labels may go."""
+    """A budget that allows so many disruptions of the pods with these labels."""
     c.create("/apis/policy/v1/namespaces/default/poddisruptionbudgets",
              {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name},
               "spec": {"minAvailable": 1, "selector": {"matchLabels": labels}}})
@@ -114,25 +114,25 @@ def budget(c, name, allowed, **labels):
                         "expectedPods": 1, "observedGeneration": 1}})
 
 
-# ---- what is seen --------------------------------------------------------------------------------
+# ---- observation ---------------------------------------------------------------------------------
 
 def nominated(c, name):
     return c.pod(name)["status"].get("nominatedNodeName")
 
 
 def is_promised(c, name, node):
-    wait_for(lambda: nominated(c, name) == node, LATE, what=f"{name} is promised {node}")
+    wait_for(lambda: nominated(c, name) == node, LATE, what=f"{name} is nominated to {node}")
 
 
 def is_evicted(c, name, way, by, node):
-    """It terminates, and is told why as upstream tells it."""
+    """Checks that the pod terminates with upstream's condition and event."""
     wait_for(lambda: c.pod(name)["metadata"].get("deletionTimestamp"), LATE,
              what=f"{name} terminates")
     pod = c.pod(name)
     equal(pod["metadata"]["deletionGracePeriodSeconds"], 30, "grace period")
     conditions = [k for k in pod["status"].get("conditions", ()) if k["type"] == "DisruptionTarget"]
     equal(len(conditions), 1, f"DisruptionTarget conditions of {name}")
-    check(conditions[0].pop("lastTransitionTime"), "when it became so")
+    check(conditions[0].pop("lastTransitionTime"), "time of the condition")
     equal(conditions[0], {
         "type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler",
         "message": f"{way}: preempting to accommodate a higher priority pod",
@@ -140,7 +140,7 @@ def is_evicted(c, name, way, by, node):
     event = wait_for(lambda: events_of(c, name, "Preempted"), LATE, what=f"{name} has an event")[0]
     meta = event.pop("metadata")
     check(meta["name"].startswith(name + "."), f"name of the event: {meta['name']}")
-    check(event.pop("eventTime"), "when it happened")
+    check(event.pop("eventTime"), "time of the event")
     regarding = event.pop("regarding")
     equal({k: regarding[k] for k in ("kind", "name", "namespace", "uid", "apiVersion")},
           {"kind": "Pod", "name": name, "namespace": "default", "uid": pod["metadata"]["uid"],
@@ -163,10 +163,9 @@ def is_left_alone(c, *names):
 
 
 def says(c, name, text):
-    """What it is told by now. Where it was told something else before, its event says that, many
-    times over."""
+    """The pod's current message. If it had another one before, its event is a series of that."""
     wait_for(lambda: condition_of(c, name)["message"] == text, LATE,
-             what=f"{name} is told: {text}")
+             what=f"{name} has the message: {text}")
 
 
 def end(c, *names):
@@ -201,7 +200,7 @@ def a_lower_pod_goes_and_all_is_told(c, way):
                                  "reason": "Unschedulable", "observedGeneration": 1}, "condition")
     end(c, "victim")
     lands(c, "p", "n0")
-    wait_for(lambda: nominated(c, "p") is None, LATE, what="the promise is kept and gone")
+    wait_for(lambda: nominated(c, "p") is None, LATE, what="the nomination is used and cleared")
 
 
 @in_both_ways
@@ -268,7 +267,7 @@ def equals_are_left_alone(c, way):
     arrive(c, way, "p")
     pends(c, "p", NO_VICTIMS)
     is_left_alone(c, "equal")
-    equal(nominated(c, "p"), None, "promise")
+    equal(nominated(c, "p"), None, "nomination")
 
 
 @in_both_ways
@@ -277,7 +276,7 @@ def who_never_preempts_waits_for_room(c, way):
     arrive(c, way, "p", priority="polite")
     pends(c, "p", NO_CPU + " preemption: not eligible due to preemptionPolicy=Never.")
     is_left_alone(c, "low")
-    equal(nominated(c, "p"), None, "promise")
+    equal(nominated(c, "p"), None, "nomination")
     end(c, "low")
     lands(c, "p", "n0")
 
@@ -347,7 +346,7 @@ def a_budget_that_allows_one_lets_one_go(c, way):
     lands(c, "p", "n1")
 
 
-# ---- what is promised ----------------------------------------------------------------------------
+# ---- nominations ---------------------------------------------------------------------------------
 
 @in_both_ways
 def nobody_else_goes_while_a_victim_is_slow_to_terminate(c, way):
@@ -357,9 +356,9 @@ def nobody_else_goes_while_a_victim_is_slow_to_terminate(c, way):
     arrive(c, way, "p", cpu="2")
     is_promised(c, "p", "n0")
     is_evicted(c, "slow", way, "p", "n0")
-    end(c, "crumb")     # which may help, so that it is tried again
+    end(c, "crumb")     # which may help, so that the pod is retried
     says(c, "p", "0/2 nodes are available: 2 Insufficient cpu." + SLOW)
-    equal(nominated(c, "p"), "n0", "promise")
+    equal(nominated(c, "p"), "n0", "nomination")
     is_left_alone(c, "stays", "full")
     end(c, "slow")
     lands(c, "p", "n0")
@@ -376,12 +375,12 @@ def a_pod_that_was_promised_a_node_is_overtaken_by_a_higher_one(c, way):
     arrive(c, way, "q", cpu="2")
     is_promised(c, "q", "n0")
     is_evicted(c, "b", way, "q", "n0")
-    wait_for(lambda: nominated(c, "p") is None, LATE, what="p has lost its promise")
-    equal(len(events_of(c, "a", "Preempted")), 1, "who terminates is not preempted again")
+    wait_for(lambda: nominated(c, "p") is None, LATE, what="p has lost its nomination")
+    equal(len(events_of(c, "a", "Preempted")), 1, "a terminating pod is not preempted again")
     end(c, "a", "b")
     lands(c, "q", "n0")
     says(c, "p", NO_VICTIMS)
-    equal(nominated(c, "p"), None, "promise")
+    equal(nominated(c, "p"), None, "nomination")
 
 
 @in_both_ways
@@ -393,13 +392,13 @@ def a_higher_pod_may_wait_for_victims_of_another(c, way):
     arrive(c, way, "q", cpu="2")
     is_promised(c, "q", "n0")
     if way == "waits":
-        wait_for(lambda: nominated(c, "p") is None, LATE, what="p has lost its promise")
+        wait_for(lambda: nominated(c, "p") is None, LATE, what="p has lost its nomination")
     else:
-        equal(nominated(c, "p"), "n0", "promise, which nobody takes away where nobody is deleted")
+        equal(nominated(c, "p"), "n0", "nomination, which stays if no pod is deleted")
     end(c, "slow")
     lands(c, "q", "n0")
     says(c, "p", NO_VICTIMS)
-    wait_for(lambda: nominated(c, "p") is None, LATE, what="p is promised nothing")
+    wait_for(lambda: nominated(c, "p") is None, LATE, what="p is not nominated")
 
 
 @in_both_ways
@@ -410,7 +409,7 @@ def what_is_promised_to_a_pod_is_not_given_to_a_lower_one(c, way):
     is_evicted(c, "slow", way, "p", "n0")
     arrive(c, way, "q", priority="middle")
     pends(c, "q", NO_CPU + " preemption: 0/1 nodes are available: 1 Insufficient cpu.")
-    end(c, "p")         # what was promised to it is free
+    end(c, "p")         # its nominated resources are free
     is_promised(c, "q", "n0")
     end(c, "slow")
     lands(c, "q", "n0")
@@ -424,7 +423,7 @@ def a_pod_goes_elsewhere_if_there_is_room_before_its_victim_is_gone(c, way):
     is_evicted(c, "slow", way, "p", "n0")
     apply(c, make_node("n1", cpu="2"))
     lands(c, "p", "n1")
-    wait_for(lambda: nominated(c, "p") is None, LATE, what="no promise is left")
+    wait_for(lambda: nominated(c, "p") is None, LATE, what="no nomination is left")
 
 
 @in_both_ways

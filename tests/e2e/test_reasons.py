@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Why a pod has no node, in the words of kube-scheduler.
+"""Why a pod has no node, with kube-scheduler's messages.
 
-Every kind of pod is made once for berth and once for the real kube-scheduler, and their conditions
-and events must be the same to the letter. What they should say is written down as well, so that a
-kind keeps being what it is meant to be.
+Every kind of pod is created once for berth and once for the real kube-scheduler, and their
+conditions and events must be equal byte for byte. The expected messages are written down as well,
+so that each case keeps its purpose.
 """
 
 import json
@@ -41,8 +41,8 @@ def profiles(who):
 # ---- comparing -----------------------------------------------------------------------------------
 
 def told(c, who, name):
-    """What can be seen of a pod, with the names of the scheduler and the pod taken out. Where it is
-    tried again for want of anything to wait for, only the first time counts."""
+    """The visible results of a pod, without the names of the scheduler and the pod. For a pod that
+    is retried without an event, only the first attempt counts."""
     seen = visible(c, f"{who}-{name}")
     for event in seen["events"]:
         event.pop("in series")
@@ -58,18 +58,18 @@ def is_told(c, name):
 
 
 def shown(want):
-    """A note has room for 1024 bytes."""
+    """A note holds 1024 bytes."""
     return want if len(want.encode()) <= 1024 else want.encode()[:1020].decode() + " ..."
 
 
 def compare(c, kinds, reason="Unschedulable"):
-    """Makes all pods at once, and complains of every kind that is not told alike, or not so."""
+    """Creates all pods at once, and reports every kind whose messages differ or are unexpected."""
     make_twice(c, {name: made for name, (made, _) in kinds.items()})
     trouble = []
     for name, (_, want) in kinds.items():
         for who in BOTH:
             wait_for(lambda: is_told(c, f"{who}-{name}"), LATE,
-                     what=f"{who} tells why {name} has no node")
+                     what=f"{who} reports why {name} has no node")
         ours, theirs = told(c, "berth", name), told(c, "kube", name)
         if ours != theirs:
             trouble.append(f"{name}\n  berth {ours}\n  kube  {theirs}")
@@ -98,7 +98,7 @@ def term(*expressions, fields=()):
             **({"matchFields": parts(fields)} if fields else {})}
 
 
-# ---- the kinds -----------------------------------------------------------------------------------
+# ---- cases ---------------------------------------------------------------------------------------
 
 @test
 def without_nodes(c):
@@ -140,14 +140,14 @@ def resources_that_are_short(c):
         "overhead": (pod(cpu="2", spec={"runtimeClassName": "heavy"}), short("cpu")),
         "pod-level": (pod(spec={"resources": {"requests": {"cpu": "5"}}}), short("cpu")),
         "patient": (pod(cpu="5", priority_class="patient"), short("cpu")),
-        # The note of the event is cut, the message of the condition is not.
+        # The note of the event is truncated, the message of the condition is not.
         "very-many": (pod(extended=many), short(*sorted(many))),
     })
 
 
 @test
 def resources_of_odd_nodes(c):
-    """Each node for another reason: what counts is the order of the texts."""
+    """Each node has another reason: this tests the order of the texts."""
     bare = make_node("n6")
     bare["status"]["allocatable"] = bare["status"]["capacity"] = {}
     have(c, make_node("n0", cpu="1"), make_node("n1", memory="1Gi"), make_node("n2", pods=1), bare,
@@ -233,7 +233,7 @@ def nodes_that_are_not_wanted(c):
 
 @test
 def errors_are_told_as_errors(c):
-    """No filter minds, but no node can be chosen."""
+    """All filters pass, but no node can be chosen."""
     have(c, make_node("n0", cpu="4"), make_node("n1", cpu="4"))
     preference = {"matchExpressions": [{"key": "cores", "operator": "Gt", "values": ["many"]}]}
     compare(c, {
@@ -242,7 +242,7 @@ def errors_are_told_as_errors(c):
                 {"weight": 1, "preference": preference}]}}),
             'running PreScore plugin "NodeAffinity": [0].matchExpressions[0].values[0]: Invalid '
             'value: "many": for \'Gt\', \'Lt\' operators, the value must be an integer'),
-        # In thousandths this is -1000, as 64 bits have it.
+        # In thousandths this is -1000 in 64 bits.
         "cpu-that-overflows": (
             pod(cpu="9223372036854775807"),
             'applying score defaultWeights on Score plugins: plugin "NodeResourcesFit" returns an '
@@ -273,7 +273,7 @@ def ports_that_are_taken(c):
 
 @test
 def pods_that_would_not_be_spread(c):
-    """Zone a has 2 and 1, zone b has 1, zone c none but is cordoned; n4 is in no zone."""
+    """Zone a has 2 and 1, zone b has 1, zone c has none but is cordoned; n4 is in no zone."""
     have(c, make_node("n0", zone="a"), make_node("n1", zone="a"), make_node("n2", zone="b"),
          make_node("n3", zone="c", unschedulable=True), make_node("n4"),
          *[make_pod(f"web-{i}", labels={"app": "web", "rev": "1"}, node_name=n)
@@ -371,7 +371,7 @@ def gated_pods(c):
     make_twice(c, {"gated": pod(gates=["example.com/a"]), "large": pod(cpu="20")})
     for who in BOTH:
         berth.wait_unschedulable(c, f"{who}-large", LATE)
-    equal(told(c, "berth", "gated"), told(c, "kube", "gated"), "what is said of gated pods")
+    equal(told(c, "berth", "gated"), told(c, "kube", "gated"), "messages of gated pods")
     equal(told(c, "berth", "gated")["events"], [], "events of gated pods")
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration of a berth that runs is changed: by its file, by SIGHUP; well and badly."""
+"""Reload of a running berth's configuration: by its file, by SIGHUP; valid and invalid."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def text_of(c, **more):
 
 
 def fit(kind, *names, **more):
-    """Profiles that look at free CPU alone and want nodes as empty, or as full, as may be."""
+    """Profiles that only score free CPU and prefer the emptiest, or the fullest, node."""
     args = {"scoringStrategy": {"type": kind, "resources": [{"name": "cpu", "weight": 1}]}}
     return [{"schedulerName": n,
              "plugins": {"multiPoint": berth.PLUGINS["multiPoint"],
@@ -53,7 +53,7 @@ def replace(path, text):
 
 
 class ConfigMap:
-    """A directory such as the kubelet mounts: what it shows is behind a link that is swapped."""
+    """A directory as mounted by the kubelet: its contents are behind a link that is swapped."""
 
     def __init__(self, path, text):
         self.path, self.n = path, 0
@@ -71,7 +71,7 @@ class ConfigMap:
         os.rename(os.path.join(self.path, "..data_tmp"), os.path.join(self.path, "..data"))
 
 
-# ---- what is told --------------------------------------------------------------------------------
+# ---- observation ---------------------------------------------------------------------------------
 
 def lines(p, *parts):
     return [line for line in p.text().splitlines() if all(part in line for part in parts)]
@@ -148,7 +148,7 @@ def a_mounted_configmap_counts_when_its_link_is_swapped(c):
 
 
 def in_config_map(text, **other):
-    """A manifest file that holds a configuration under the key `config`, after an account."""
+    """A manifest file with a configuration under the key `config`, after an account."""
     keys = {"config": text, **other}
     return ("apiVersion: v1\nkind: ServiceAccount\n---\napiVersion: v1\nkind: ConfigMap\n"
             "metadata: {name: m}\ndata:\n" + "".join(
@@ -247,7 +247,7 @@ def a_policy_file_is_read_again_too(c):
     equal(place(c, "after", cpu="1", memory="1Mi"), "n1", "the fullest")
 
 
-# ---- bad ones ------------------------------------------------------------------------------------
+# ---- invalid files -------------------------------------------------------------------------------
 
 @test
 def a_bad_file_is_refused_with_its_fault_and_the_old_one_stays(c):
@@ -270,7 +270,7 @@ def a_bad_file_is_refused_with_its_fault_and_the_old_one_stays(c):
         contains(line, 'file="' + path, fault)
         equal(place(c, f"pod-{n}", cpu="10m"), "n0", "as before")
     equal(lines(p, RELOADED), [], "reloads")
-    # Twice the same fault is told once, and again to who asks.
+    # The same error is logged once, and again on SIGHUP.
     time.sleep(3)
     equal(len(lines(p, REFUSED)), len(bad), "complaints")
     p.signal(signal.SIGHUP)
@@ -279,7 +279,7 @@ def a_bad_file_is_refused_with_its_fault_and_the_old_one_stays(c):
     contains(metrics, f'berth_config_reloads_total{{result="refused"}} {len(bad) + 1}\n',
              "berth_config_last_reload_successful 0\n")
     contains(ask(p, "/configz"), '"LeastAllocated"')
-    # Back to what is in use: it is read, and the matter is settled.
+    # Back to the configuration in use: it is read, and the error is resolved.
     write(path, good)
     told(p, RELOADED)
     contains(ask(p, "/metrics"), "berth_config_last_reload_successful 1\n")
@@ -334,7 +334,7 @@ def what_takes_a_restart_is_named(c):
                         clientConnection={"kubeconfig": c.scheduler_kubeconfig, "qps": 7}))
     told(p, RELOADED)
     warned = {re.search(r'field="([^"]*)"', line)[1] for line in lines(p, "only after a restart")}
-    # Contention is profiled where all is, unless the file has a word on it.
+    # Contention is profiled with everything else unless the file sets it.
     equal(warned, {"clientConnection.qps", "enableProfiling", "enableContentionProfiling",
                    "leaderElection.leaderElect", "leaderElection.leaseDuration"}, "fields")
     shown = json.loads(ask(p, "/configz"))["componentconfig"]
@@ -361,7 +361,7 @@ def pods_that_wait_are_kept_and_tried_again_where_that_may_help(c):
     time.sleep(1)
     equal(node_of(c, "large"), None, "what does not fit")
     equal(len(wait_events(c, "tainted", "Scheduled")), 1, "bindings")
-    # It is still in the queue, and nothing but room is missing.
+    # It is still in the queue, and only resources are missing.
     add_nodes(c, make_node("n1", cpu="100"))
     equal(wait_bound(c, "large"), "n1", "when there is room")
 
@@ -373,13 +373,13 @@ def a_new_profile_picks_up_the_pods_that_wait_for_it(c):
     waiting = [f"waiting-{i}" for i in range(5)]
     add_pods(c, *(make_pod(n, scheduler_name="second") for n in waiting))
     equal(place(c, "ours"), "n0", "node")
-    equal([condition_of(c, n) for n in waiting], [None] * 5, "nobody cares for them")
+    equal([condition_of(c, n) for n in waiting], [None] * 5, "no profile has them")
     write(path, text_of(c, profiles=fit("LeastAllocated", "default-scheduler", "second")))
     contains(told(p, RELOADED), "podsNew=5")
     for n in waiting:
         wait_bound(c, n)
         equal(wait_events(c, n, "Scheduled")[0]["reportingController"], "second", n)
-    # And one that goes leaves its pods alone.
+    # Removing a profile leaves its pods alone.
     write(path, text_of(c, profiles=fit("LeastAllocated", "second")))
     told(p, RELOADED, n=2)
     add_pods(c, make_pod("orphan"))
@@ -406,7 +406,7 @@ def an_extender_comes_and_goes(c):
             asked = x.asked("filter")[name]
             equal(asked["NodeNames"] is None, not capable, "how it was asked")
             if not capable:
-                # Whole objects, though nobody wanted them when the nodes were first seen.
+                # Whole objects, though they were not needed when the nodes were first seen.
                 node = [i for i in asked["Nodes"]["items"] if i["metadata"]["name"] == "n2"][0]
                 check("managedFields" in node["metadata"], f"not the whole node: {node}")
             check("podIP" not in asked["Pod"]["status"], "pod")
@@ -426,7 +426,7 @@ def an_extender_that_goes_while_it_is_asked_has_its_say(c):
                     "httpTimeout": "60s"}
         p, path = begin(c, text_of(c, profiles=fit("LeastAllocated"), extenders=[extender]))
         add_pods(c, make_pod("a-asked", labels={"keep": "n1"}))
-        wait_for(lambda: x.calls, TIMEOUT, what="the extender is asked")
+        wait_for(lambda: x.calls, TIMEOUT, what="the extender is called")
         write(path, text_of(c, profiles=fit("LeastAllocated")))
         p.signal(signal.SIGHUP)
         told(p, RELOADED)

@@ -61,7 +61,7 @@ def passed_failed_and_skipped_tests_are_counted_apart():
 
 @test
 def the_last_line_names_all_three_counts():
-    """Of the phase `unit`, which takes any folder with a berth-unit."""
+    """Of the phase `unit`, which accepts any folder with a berth-unit."""
     with tempfile.TemporaryDirectory() as at:
         program = os.path.join(at, "berth-unit")
         with open(program, "w") as f:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Five hundred pods on fifty nodes of a real API server, with processes killed meanwhile.
+"""Five hundred pods on fifty nodes of a real API server, while processes are killed.
 
 The nodes hold exactly what the pods request, so that any miscount overcommits one of them. The API
-server's audit log records who bound which pod and how often.
+server's audit log records which user bound which pod and how often.
 """
 
 import collections
@@ -18,7 +18,7 @@ N_NODES, N_PODS = 50, 500
 
 
 def fill(c):
-    """Nodes for ten pods each, and no room for an eleventh."""
+    """Nodes with room for exactly ten pods each."""
     add_nodes(c, *[make_node(f"node-{i:03}", cpu="1", memory="1000Mi", pods=20)
                    for i in range(N_NODES)])
 
@@ -28,13 +28,13 @@ def the_pods(first=0, last=N_PODS):
 
 
 def unhurried(c):
-    """Many bindings at once, and seconds for all of them: it can be caught in the act."""
+    """A limit on bindings that stretches the run to seconds, so that it can be interrupted."""
     return berth.scheduler_config(c, "unhurried", clientConnection={
         "kubeconfig": c.scheduler_kubeconfig, "qps": 100, "burst": 150})
 
 
 def wait_count(c, count, timeout=berth.TIMEOUT):
-    """Waits until so many pods are bound. A server that is away counts as none."""
+    """Waits until so many pods are bound. An unavailable server counts as none."""
     def enough():
         try:
             return c.bound("default") >= count
@@ -49,7 +49,7 @@ def check_all_bound_once(c, allow_lost_entries=0):
     equal([p["metadata"]["name"] for p in pods if not p["spec"].get("nodeName")], [], "lost pods")
     equal(overcommitted(c), [], "overcommitted nodes")
     seen = attempts(c)
-    equal({user for _, user, _ in seen}, {USER}, "who bound")
+    equal({user for _, user, _ in seen}, {USER}, "users that bound")
     successes = collections.Counter(pod for pod, _, code in seen if code == 201)
     equal([p for p, n in successes.items() if n > 1], [], "pods bound twice")
     missing = N_PODS - len(successes)
@@ -122,10 +122,10 @@ def killing_berth_mid_way_loses_nothing_and_binds_nothing_twice(c):
     p = berth.start(c, config=unhurried(c))
     wait_count(c, 100)
     berth.kill(p)
-    check(c.bound("default") < N_PODS, "it was through before it was killed")
+    check(c.bound("default") < N_PODS, "it had finished before it was killed")
     p = berth.start(c, name="berth-2")
     wait_count(c, N_PODS)
-    # A request whose client has gone may be written down as failed although it was done.
+    # A request whose client is gone may be recorded as failed although it succeeded.
     check_all_bound_once(c, allow_lost_entries=150)
     berth.stop(p)
 

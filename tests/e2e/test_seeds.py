@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Configurations such as tutorials about scheduling hand out, of every version that there was: they
-load, and do what such a text says. Plugins of the reader's own are in berth-test (tests/plugins);
-berth itself names what it lacks."""
+"""Configurations as in tutorials about scheduling, of every version that existed: they load and
+work as the tutorial says. The readers' own plugins are in berth-test (tests/plugins); berth itself
+reports what it lacks."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def head(version):
     return f"apiVersion: kubescheduler.config.k8s.io/{version}\nkind: KubeSchedulerConfiguration\n"
 
 
-# A filter of one's own beside all the defaults, with a client that is told everything.
+# A custom filter beside all the defaults, with a client that gets all events.
 OWN_FILTER = head("v1") + """clientConnection:
   acceptContentTypes: ""
   burst: 100
@@ -38,7 +38,7 @@ profiles:
       - name: TestLook
 """
 
-# The same plugin at three points, as a second scheduler has it in a ConfigMap.
+# The same plugin at three extension points, as a second scheduler has it in a ConfigMap.
 THREE_POINTS = head("v1") + """leaderElection:
   leaderElect: false
 clientConnection:
@@ -60,7 +60,7 @@ profiles:
       - name: "TestThrough"
 """
 
-# As it was printed: comments stand right behind what they are about, where they are none.
+# As printed: comments directly follow the values and so are part of them.
 OWN_SCORE_AS_PRINTED = head("v1") + """leaderElection:
   leaderElect: false
 profiles:
@@ -71,7 +71,7 @@ profiles:
         - name: "TestFavourite"#its name
 """
 
-# A filter of one's own, and nobody else at PreScore; the oldest version.
+# A custom filter, and no other plugin at PreScore; the oldest version.
 OWN_PRE_SCORE = head("v1beta1") + """leaderElection:
   leaderElect: false
 profiles:
@@ -94,7 +94,7 @@ leaderElection:
   leaderElect: false
 """
 
-# The same with a webhook that does everything.
+# The same with a webhook for every verb.
 WEBHOOK = head("v1") + """profiles:
   - schedulerName: my-scheduler-with-extender
 leaderElection:
@@ -109,7 +109,7 @@ extenders:
   nodeCacheCapable: false
 """
 
-# JSON but for the comma behind the last predicate.
+# JSON except for the comma after the last predicate.
 POLICY_AS_PRINTED = """{
   "kind" : "Policy",
   "apiVersion" : "v1",
@@ -150,7 +150,7 @@ SIMPLEST = head("v1beta2") + """clientConnection:
   kubeconfig: @KUBECONFIG@
 """
 
-# Two scores of one's own, one default switched off, arguments for a plugin that does not run.
+# Two custom scores, one default disabled, arguments for a plugin that does not run.
 OWN_WEIGHTS = head("v1beta2") + """profiles:
   - plugins:
       score:  # where they run
@@ -184,7 +184,7 @@ TWO_PROFILES = head("v1beta2") + """profiles:
         - name: '*'
 """
 
-# As it was printed: what is left out is marked as other languages mark comments.
+# As printed: omissions are marked by comments of other languages.
 OLD_WEBHOOK_AS_PRINTED = head("v1beta1") + """leaderElection:
   leaderElect: true
   resourceNamespace: default
@@ -238,7 +238,7 @@ profiles:
 """
 
 
-# What a reader does who sees that it does not load.
+# What a reader does when it does not load.
 OWN_SCORE = re.sub(r"(?<=\S)#", " #", OWN_SCORE_AS_PRINTED)
 POLICY = POLICY_AS_PRINTED.replace("},\n  ],", "}\n  ],")
 OLD_WEBHOOK = "".join(line + "\n" for line in OLD_WEBHOOK_AS_PRINTED.splitlines() if "//" not in line
@@ -259,7 +259,7 @@ def file(c, text, **values):
 
 
 def start(c, text, *flags, **values):
-    """berth-test with the file, which is told the API server where it leaves that to its place."""
+    """Starts berth-test with the file, and with the API server's address if the file has none."""
     if "@KUBECONFIG@" not in text:
         if "clientConnection:\n" not in text:
             text += "clientConnection:\n"
@@ -273,7 +273,7 @@ def wait_log(p, pattern, count=1):
     return re.findall(pattern, p.text())
 
 
-# ---- plugins of one's own ------------------------------------------------------------------------
+# ---- custom plugins ------------------------------------------------------------------------------
 
 @test
 def a_filter_of_ones_own_sees_every_node(c):
@@ -314,7 +314,7 @@ def a_score_of_ones_own_gathers_pods_on_the_node_that_they_name(c):
 
 @test
 def a_comment_that_is_none_is_part_of_the_name(c):
-    """What YAML makes of the printed form where it is not an error."""
+    """The YAML meaning of the printed form if it is not an error."""
     text = OWN_SCORE_AS_PRINTED.split("  plugins:")[0]
     done = berth.run("config", "convert", "-o=json", file(c, text), program="berth-test")
     equal(json.loads(done.out)["profiles"][0]["schedulerName"], "sample-scheduler#the name of yours",
@@ -392,7 +392,7 @@ def berth_says_which_plugins_it_lacks_and_where_they_are_named(c):
         told = re.findall(rf'^{path}:(\d+): profiles\[0\]\.plugins\.\w+\.enabled\[[01]\]: '
                           r'\w+Plugin "(\w+)" does not exist \(it is not a plugin .* compile in .*\)$',
                           done.out, re.M)
-        # Under "plugins:" each is named in a line of its own; pluginConfig may have it again.
+        # Under "plugins:" each is reported in its own line; pluginConfig may report it again.
         lines = text.split("pluginConfig:")[0].splitlines()
         want = [(str(i), m[1]) for i, line in enumerate(lines, 1)
                 for m in [re.match(r'\s+- name: "?(Test\w+)', line)] if m]
@@ -401,7 +401,7 @@ def berth_says_which_plugins_it_lacks_and_where_they_are_named(c):
         equal(len(done.out.splitlines()), len(want), "lines")
 
 
-# ---- what berth has itself -----------------------------------------------------------------------
+# ---- berth's own plugins -------------------------------------------------------------------------
 
 @test
 def a_second_scheduler_serves_its_own_pods(c):
@@ -422,7 +422,8 @@ def the_simplest_configuration_is_the_default_scheduler(c):
 
 @test
 def two_profiles_differ_in_their_scores(c):
-    """By the default one the pod goes to the node with more room; the other does not look at it."""
+    """The default profile prefers the node with more free resources; the other does not score
+    it."""
     pods = [make_pod("scored"), make_pod("unscored", scheduler_name="no-scoring-scheduler")]
     nodes = [make_node("full", cpu="4"), make_node("roomy", cpu="64", memory="256Gi")]
     path = os.path.join(c.dir, "scenario.json")
@@ -449,8 +450,8 @@ def binder(c):
 
 
 def best_of(e, pod):
-    """The node that filter and prioritize agree upon: n0 to n4 have equal room. None where there
-    are not two to choose from: then nobody is asked to score."""
+    """The node that filter and prioritize agree on: n0 to n4 have equal resources. None if fewer
+    than two nodes are left: then scoring is skipped."""
     kept = [f"n{i}" for i in range(5) if e.fate(pod, f"n{i}") == "kept"]
     return max(kept, key=lambda n: e.score(pod, n)) if len(kept) > 1 else None
 
@@ -463,7 +464,7 @@ def a_webhook_filters_scores_and_binds(c):
         pods = [make_pod(f"web-{i}", cpu="1m", memory="1Mi",
                          scheduler_name="my-scheduler-with-extender") for i in range(8)]
         pods = [pod for pod in pods if best_of(e, pod)]
-        check(len(pods) > 3, "pods that it lets pass somewhere")
+        check(len(pods) > 3, "pods that fit some node")
         for pod in pods:
             add_pods(c, pod)
             name = pod["metadata"]["name"]
@@ -505,7 +506,7 @@ def an_old_webhook_filters_and_scores_once_its_file_is_mended(c):
 
 @test
 def a_policy_with_a_webhook_and_a_comma_too_many_runs(c):
-    """The comma is no JSON, but good YAML: both forms are taken."""
+    """The comma is not valid JSON, but valid YAML: both forms are accepted."""
     add_nodes(c, *(make_node(f"n{i}") for i in range(5)))
     for text in (POLICY_AS_PRINTED, POLICY):
         with Extender() as e:
@@ -516,7 +517,7 @@ def a_policy_with_a_webhook_and_a_comma_too_many_runs(c):
             add_pods(c, pod)
             name = pod["metadata"]["name"]
             kept = [f"n{i}" for i in range(5) if e.fate(pod, f"n{i}") == "kept"]
-            check(wait_bound(c, name) in kept, "the filter was heard")
+            check(wait_bound(c, name) in kept, "the filter was respected")
             equal({path for path, _ in e.calls}, {"/scheduler/filter"}, "paths")
             berth.stop(p)
             c.delete(f"{berth.PODS}/{name}?gracePeriodSeconds=0")
@@ -545,7 +546,7 @@ def a_policy_becomes_plugins_with_its_weights(c):
 # ---- manifests -----------------------------------------------------------------------------------
 
 def manifests(text):
-    """As guides hand it out: an account, the ConfigMap with the configuration, a Deployment."""
+    """As in guides: an account, the ConfigMap with the configuration, a Deployment."""
     return ("apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: s\n---\n"
             "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: scheduler-config\n"
             "  namespace: kube-system\ndata:\n  scheduler-config.yaml: |\n" +

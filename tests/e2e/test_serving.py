@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTPS endpoints of berth and of the real kube-scheduler on one API server: what curl gets."""
+"""The HTTPS endpoints of berth and of the real kube-scheduler on one API server, with curl."""
 
 import contextlib
 import json
@@ -60,7 +60,7 @@ def curl(p, path, *args, token=None, method="GET"):
 
 
 def same(c, path, *args, **more):
-    """Both give the same answer, byte for byte; gives it."""
+    """Checks that both answers are equal byte for byte. Returns the answer."""
     got = {who: curl(p, path, *args, **more) for who, p in c.both.items()}
     equal(got["berth"], got["kube"], f"{path} {args} {sorted(more)}")
     return got["kube"]
@@ -104,7 +104,7 @@ def without_a_token_all_but_health_is_forbidden(c):
 
 
 def head_names(p, path, *args):
-    """Status and names; how long the body is told to be depends on how it is written."""
+    """Status and header names; the length header depends on the encoding of the body."""
     done = subprocess.run(["curl", "-sk", "-D", "-", "-o", os.devnull, "--max-time", "60", *args,
                            f"https://127.0.0.1:{p.port}{path}"], stdout=subprocess.PIPE, text=True)
     status, *lines = done.stdout.strip().lower().splitlines()
@@ -132,7 +132,7 @@ def tokens_are_reviewed(c):
     for path in ("/metrics", "/healthz"):
         equal(same(c, path, token="junk")[0], 401, "a token that is none")
         equal(same(c, path, "-A", "x", token=c.token["monitor"] + "x")[0], 401, "a forged token")
-    # What is refused is asked about again, and a right that is given counts soon.
+    # Denials are reviewed again, and a granted right takes effect soon.
     c.kubectl("create", "clusterrolebinding", "late", "--clusterrole=monitor",
               "--serviceaccount=default:nobody")
     for p in c.both.values():
@@ -170,7 +170,7 @@ def strangers_get_one_answer_per_http2_connection(c):
             ["curl", "-sk", "--http2", "-o", "/dev/null", "-o", "/dev/null", "-w",
              "%{http_version} %{http_code} %{num_connects};"]
             + [f"https://127.0.0.1:{p.port}/healthz"] * 2, stdout=subprocess.PIPE, text=True)
-        # Strangers get a new HTTP/2 connection each time.
+        # Unauthenticated clients get a new HTTP/2 connection each time.
         equal(done.stdout, "2 200 1;2 200 1;", p.name)
 
 
@@ -183,7 +183,7 @@ def configz_is_equal(c):
 
 @test
 def flagz_has_the_same_flags(c):
-    """The same flags with the same values, but for those that berth has more and ports."""
+    """The same flags with the same values, except for berth's additional ones and ports."""
     names = {}
     for who, p in c.both.items():
         text = curl(p, "/flagz", token=c.token["monitor"])[2]
@@ -223,7 +223,7 @@ def statusz_has_the_same_lines(c):
 
 
 def accepts(kind):
-    """Values of the header Accept, good and bad."""
+    """Values of the header Accept, valid and invalid."""
     def one(form, version="v1beta1", group="config.k8s.io", more=""):
         return f"application/{form};v={version};g={group};as={kind}{more}"
     forms = ("json", "yaml", "cbor", "*")
@@ -254,7 +254,7 @@ def answer(p, path, accept, agent):
 
 
 def essence(content_type, body):
-    """The body without what must differ between the two."""
+    """The body without what always differs between the two."""
     if content_type.startswith("application/cbor"):
         body = json.dumps(cbor.loads(body), sort_keys=True, indent=1).encode()
     text = re.sub(r'(?m)^(\s*"?(startTime|uptimeSeconds|goVersion|binaryVersion)"?: ).*', r"\1",
@@ -262,7 +262,7 @@ def essence(content_type, body):
     text = re.sub(r'("(startTime|uptimeSeconds|goVersion|binaryVersion)":)[^,]*', r"\1", text)
     if content_type.startswith("text/plain"):
         return re.split("[:= ]", text)[0]
-    # berth has more flags, and another port.
+    # berth has additional flags, and another port.
     return re.sub(r'(?s)("flags": ?\{).*?\}|^flags:\n(  .*\n)*', r"\1", text, flags=re.M)
 
 
@@ -278,7 +278,7 @@ def compare_answers(both):
 
 
 def start_both(c, *args):
-    """Both with these flags, for one test; every path is open to everybody."""
+    """Starts both with these flags, for one test; every path is open to all users."""
     flags = ("--authorization-always-allow-paths=/*", *args)
     port = free_port()
     kube = Process("kube", [
@@ -383,7 +383,7 @@ def the_certificate_made_in_memory_is_for_localhost(c):
 
 @test
 def every_address_means_ipv6_and_ipv4(c):
-    """The default 0.0.0.0 is [::], as Go has it; both say what they listen on in the same words."""
+    """The default 0.0.0.0 is [::], as in Go; both log the same address."""
     for address, want, answers in (("0.0.0.0", "[::]", ("127.0.0.1", "[::1]")),
                                    ("::", "[::]", ("127.0.0.1", "[::1]")),
                                    ("127.0.0.1", "127.0.0.1", ("127.0.0.1",)),

@@ -16,7 +16,7 @@ def simulate(*args, **more):
 
 
 def file(d, name, content):
-    """A file with this text, or these objects as a stream of documents; gives its path."""
+    """Writes a file with this text, or these objects as a stream of documents. Returns its path."""
     if not isinstance(content, (str, bytes)):
         content = "\n---\n".join(json.dumps(o) for o in content)
     path = os.path.join(d, name)
@@ -206,7 +206,7 @@ def a_survey_tells_what_every_filter_says(d):
 
 @test
 def pods_are_tried_as_often_as_one_likes(d):
-    # Its selector does not parse: an error, after which a pod is tried again and again.
+    # Its selector does not parse: an error, after which a pod is retried again and again.
     broken = make_pod("broken")
     broken["spec"]["topologySpreadConstraints"] = [
         {"maxSkew": 1, "topologyKey": "x", "whenUnsatisfiable": "DoNotSchedule",
@@ -367,7 +367,7 @@ def misspelt_kinds_are_told(d):
         equal(done.code, 1, f"{text!r}: exit code")
         contains(done.err, part)
     done = simulate(file(d, "kind.yaml", "apiVersion: knative.test/v1\nkind: Service\n"))
-    equal(done.code, 0, "a kind of somebody else")
+    equal(done.code, 0, "an unknown kind")
 
 
 # ---- files and exit codes ------------------------------------------------------------------------
@@ -592,7 +592,7 @@ def typed_lists_and_concatenated_json_are_read(d):
 
 
 def crowded(**parts):
-    """A pod of priority 9 in the midst of this: nodes a0 and a1 in one zone, b0 in another."""
+    """A pod of priority 9 among full nodes: a0 and a1 in one zone, b0 in another."""
     nodes = [make_node(name, cpu="4", labels={"zone": name[0]}) for name in ("a0", "a1", "b0")]
     return nodes + [make_pod(name, cpu=cpu, node_name=node, labels={"app": name.rstrip("12")},
                              spec={**spec, "priority": priority})

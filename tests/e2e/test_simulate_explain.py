@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""berth simulate --explain: what a person reads, in a file and in a terminal."""
+"""berth simulate --explain: its output in a file and on a terminal."""
 
 import contextlib
 import fcntl
@@ -51,7 +51,7 @@ def explanations_are_tables_for_people(d):
 
 
 def in_terminal(columns, *args, **env):
-    """What berth writes to a terminal of that width."""
+    """berth's output to a terminal of that width."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     environment = {k: v for k, v in berth.environment().items() if k != "NO_COLOR"}

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Log lines at -v 4, 5, 6, 8 and 10, beside the real kube-scheduler's.
+"""Log lines at -v 4, 5, 6, 8 and 10, compared with the real kube-scheduler's.
 
-Both schedulers live through the same scene: pods that each filter rejects, changes that each
+Both schedulers run through the same scene: pods that each filter rejects, changes that each
 queueing hint looks at, a preemption, requests to the HTTPS port. Every message that one of them
 logs must be logged by the other, with the same keys, or be listed here with the reason.
 """
@@ -49,9 +49,10 @@ ONLY_OURS = {
 }
 
 
-# What queueing hints log. A hint is asked only where its pod waits at that moment, and where no other
-# plugin has said yes before it; upstream asks them in a random order. So it is chance whether one of
-# these is logged. Where both log it the keys are equal, and most of them are logged by both.
+# The messages of queueing hints. A hint is called only if its pod waits at that moment and no other
+# plugin has returned Queue before it; upstream calls them in a random order. So it is chance
+# whether one of these is logged. If both log it the keys are equal, and most of them are logged by
+# both.
 HINTS = (
     "A node ", "a new toleration is added", "a node is added/updated", "a scheduled pod",
     "another scheduled pod", "node updated, but", "node was added", "node was created",
@@ -91,8 +92,8 @@ ANY = [{"operator": "Exists"}]
 
 
 def pending_pods():
-    """One for each filter that can reject a pod. As a rule only that filter does: where several
-    rejected a pod, it is chance which of their hints is asked first, and the others are not."""
+    """One for each filter that can reject a pod. Usually only that filter does: if several rejected
+    a pod, it is chance which of their hints is called first, and the others are not."""
     return [
         make_pod("big", cpu="100", tolerations=ANY),
         make_pod("spread", labels={"app": "web"}, node_selector=on("a0"), tolerations=ANY,
@@ -132,7 +133,7 @@ def says(p, text, times=1):
 
 
 def says_again(c, p, act, text):
-    """Does something, and waits until the scheduler has logged one more such line."""
+    """Runs an action and waits until the scheduler has logged one more such line."""
     before = p.text().count(text)
     act()
     says(p, text, before + 1)
@@ -145,7 +146,7 @@ def ask(p, path, *args):
 
 
 def change_things(c, p):
-    """What queueing hints look at, one after the other."""
+    """Changes that queueing hints look at, one after the other."""
     def step(act, text):
         says_again(c, p, act, text)
     step(lambda: add_nodes(c, make_node("n2", zone="b")), "Add event for node")
@@ -153,7 +154,7 @@ def change_things(c, p):
          "Update event for node")
     step(lambda: c.patch(f"{NODES}/n2", {"metadata": {
         "labels": {"topology.kubernetes.io/zone": "c"}}}), "Update event for node")
-    time.sleep(1.5)   # pods that wait out their backoff are not asked
+    time.sleep(1.5)   # hints are not called for pods in backoff
     step(lambda: c.patch(f"{NODES}/t0", {"spec": {"taints": [
         {"key": "d", "value": "y", "effect": "NoSchedule"}]}}), "Update event for node")
     step(lambda: c.patch(f"{NODES}/a0/status", {"status": {"allocatable": {"cpu": "5"}}}),
@@ -174,7 +175,7 @@ def change_things(c, p):
 
 
 def live(c, who, level):
-    """Through the scene; gives the log."""
+    """Runs through the scene. Returns the log."""
     berth.remove_all(c)
     if not c.get(CLASSES)["items"][2:]:
         c.create(CLASSES, {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
@@ -212,7 +213,7 @@ def live(c, who, level):
 # ---- the comparison ------------------------------------------------------------------------------
 
 class Said:
-    """The messages of one scheduler, over all its lives: {(severity, message): {keys: a line}}"""
+    """The messages of one scheduler, over all its runs: {(severity, message): {keys: a line}}"""
 
     def __init__(self):
         self.shapes = {}
@@ -237,7 +238,7 @@ def differences(ours, theirs):
     return found
 
 
-LIVES = 5   # what only a moment decides is logged in one life and not in another
+LIVES = 5   # messages that depend on timing are in one run and not in another
 
 
 def beside(c, level):
@@ -289,7 +290,7 @@ def at_level_10_both_log_the_same(c):
 
 @test
 def files_are_chosen_by_the_names_of_upstream(c):
-    """--vmodule with Go's file names brings the lines of these files, and no others."""
+    """--vmodule with Go's file names enables the lines of these files, and no others."""
     add_nodes(c, make_node("n0", taints=[{"key": "d", "effect": "NoSchedule"}]))
     modules = "--vmodule=taint_toleration=5,round_trippers=6,resource_allocation=10"
     seen = {}
@@ -330,7 +331,8 @@ def kubeconfig_with_token(c):
 
 @test
 def tokens_are_masked(c):
-    """The token of a kubeconfig shows as <masked> at every level, and no client's is logged."""
+    """The token of a kubeconfig is logged as <masked> at every level, and no client's token is
+    logged."""
     add_nodes(c, make_node("n0"))
     path, token = kubeconfig_with_token(c)
     for level in (7, 8, 10):

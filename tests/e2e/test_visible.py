@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What users see: events, conditions, and where pods go. To the letter what kube-scheduler does.
+"""What users see: events, conditions, and where pods go, exactly as with kube-scheduler.
 
-Every scene is played twice on the same cluster, by the real kube-scheduler with the plugins that
-berth has and by berth, and must look the same. What it should look like is written down as well.
+Every scene runs twice on the same cluster, with the real kube-scheduler with the plugins that berth
+has and with berth, and must look the same. The expected result is written down as well.
 """
 
 import socket
@@ -17,7 +17,7 @@ from cluster import Cluster
 from reasons import before_preemption
 from tap import main, show_log, test
 
-SOON = 20       # seconds; the flush of what nothing has helped comes after five minutes
+SOON = 20       # seconds; unschedulable pods are flushed after five minutes
 
 
 def start_berth(c, profiles=berth.PROFILES):
@@ -31,7 +31,7 @@ def start_real(c, profiles):
 
 
 def both_show(c, scene, profiles=berth.PROFILES):
-    """Plays scene(c) with either scheduler; what it returns must be equal. Gives berth's."""
+    """Runs scene(c) with each scheduler; the results must be equal. Returns berth's."""
     real = start_real(c, profiles)
     want = scene(c)
     real.kill()
@@ -45,7 +45,7 @@ def both_show(c, scene, profiles=berth.PROFILES):
 
 
 def failed_scene(nodes, pod, before=()):
-    """A pod that does not fit: its condition and the event that tells it."""
+    """A pod that does not fit: its condition and its event."""
     def scene(c):
         add_nodes(c, *nodes)
         for other in before:
@@ -56,7 +56,7 @@ def failed_scene(nodes, pod, before=()):
         wait_unschedulable(c, name)
         wait_events(c, name, "FailedScheduling")
         seen = visible(c, name)
-        # Where no node is there at all it is tried again and again: the event becomes a series.
+        # Without any node the pod is retried again and again: the event becomes a series.
         for event in seen["events"]:
             event.pop("in series")
         return seen
@@ -190,8 +190,8 @@ def a_scheduled_pod_shows_what_upstream_shows(c):
 
 @test
 def repeated_failures_become_a_series_as_upstream_has_it(c):
-    """The condition changes the pod after the first failure, so the second is told of a new version
-    of it; the third is told as a repetition of the second."""
+    """The condition changes the pod after the first failure, so the second event is about a new
+    version of it; the third one repeats the second."""
     def scene(c):
         add_nodes(c, make_node("n0", cpu="2"))
         for name, cpu in (("filler", "1500m"), ("small-1", "100m"), ("small-2", "100m")):
@@ -199,7 +199,7 @@ def repeated_failures_become_a_series_as_upstream_has_it(c):
             wait_bound(c, name)
         add_pods(c, make_pod("p", cpu="1"))
         wait_unschedulable(c, "p")
-        # Both help, but not enough: it is tried again and fails for the same reason.
+        # Both help, but not enough: the pod is retried and fails for the same reason.
         c.delete(berth.PODS + "/small-1?gracePeriodSeconds=0")
         wait_events(c, "p", "FailedScheduling", 2)
         c.delete(berth.PODS + "/small-2?gracePeriodSeconds=0")
@@ -211,7 +211,7 @@ def repeated_failures_become_a_series_as_upstream_has_it(c):
 
 
 def heals(c, nodes, remedy, pod=None, before=()):
-    """The pod waits; after remedy(c) it has a node, long before anything is flushed."""
+    """The pod waits; after remedy(c) it has a node, long before any flush."""
     start_berth(c)
     add_nodes(c, *nodes)
     for other in before:
@@ -292,7 +292,7 @@ def a_deleted_pod_that_waited_leaves_nothing_behind(c):
 
 
 class Model:
-    """LeastAllocated as upstream defines it, in a few lines: what it says is beyond doubt."""
+    """LeastAllocated as upstream defines it, in a few lines: an independent reference."""
 
     def __init__(self, sizes):
         self.has = dict(sizes)
@@ -304,7 +304,7 @@ class Model:
         return sum(parts) // 2
 
     def best(self, want):
-        """The best node; None where two are equally good."""
+        """The best node; None if two are equally good."""
         ranked = sorted(self.has, key=lambda name: self.score(name, want), reverse=True)
         first, second = ranked[:2]
         return first if self.score(first, want) > self.score(second, want) else None
@@ -314,13 +314,13 @@ class Model:
 
 
 def plan(sizes, count):
-    """Requests (cpu, memory, either may be left out) that leave no choice, and where they go."""
+    """Requests (cpu, memory, each may be left out) with a unique best node, and that node."""
     model, pods = Model(sizes), []
     tries = ((100 + 37 * (i * 7 % 29), 90 + 61 * (i * 5 % 31), i) for i in range(100000))
     while len(pods) < count:
         cpu, memory, i = next(tries)
         cpu, memory = None if i % 9 == 4 else cpu, None if i % 7 == 3 else memory
-        # What is left out counts as 100m and 200Mi when nodes are scored.
+        # Missing requests count as 100m and 200Mi in scores.
         want = (cpu or 100, (memory or 200) << 20)
         node = model.best(want)
         if node:
@@ -331,8 +331,7 @@ def plan(sizes, count):
 
 @test
 def sixty_pods_go_where_upstream_puts_them(c):
-    """One after the other on nodes of different sizes, by what is left on them; no two nodes are ever
-    equally good."""
+    """One after the other on nodes of different sizes, by free resources; no two nodes ever tie."""
     figures = [(8, 17), (13, 29), (16, 70), (5, 13), (11, 41), (23, 53),
                (7, 37), (19, 61), (9, 43), (31, 47), (12, 67), (14, 59)]
     sizes = {f"n{i:02}": (cpu * 1000 + 100, (memory * 1009) << 20)

@@ -6,7 +6,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What is good is written, and what was written is read as the same. */
+/* A valid configuration is written, and the output reads as the same. */
 static void write_and_read(const struct scheduler_config *config, const struct features *features)
 {
     struct scheduler_config again;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as an extender's answer to each verb; and as an object that is kept to be sent on. */
+/* Any bytes as an extender's answer to each verb; and as an object whose text is kept for
+ * requests. */
 #include "codec/json_value.h"
 #include "live/extender_json.h"
 
@@ -26,7 +27,7 @@ static void answer(struct str text)
         }
 }
 
-/* What is kept is JSON as well, and without what is left out. */
+/* The kept text is JSON as well, without the fields that are left out. */
 static void kept(struct str text)
 {
     struct wire wire = {.kind = kind_get(KIND_POD),
@@ -39,7 +40,7 @@ static void kept(struct str text)
     if (object_decode(&wire, text, &o, &err) < 0)
         return;
     arena_init(&arena, 0);
-    /* A name may be spelt with escapes, and the last of equal ones counts: those stay. */
+    /* A name may be written with escapes, and the last of equal ones wins: those stay. */
     check(json_parse(object_wire(o, &encoding), 0, &arena, &tree, &err) == 0);
     check(tree.kind == JSON_OBJECT);
     arena_release(&arena);

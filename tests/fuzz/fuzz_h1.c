@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Both roles: the same bytes whole and in pieces must mean the same. The first byte picks the role
- * and the sizes of the pieces. */
+/* Both roles: the same bytes whole and in chunks must parse the same. The first byte selects the
+ * role and the sizes of the chunks. */
 #include "net/h1_parser.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -29,7 +29,7 @@ static void drain(struct h1_parser *p, struct str in, struct buf *out, bool *fai
             h1_parser_reset(p);
     } while (event != H1_MORE);
     if (in.n)
-        abort(); /* asked for more without having taken everything */
+        abort(); /* requested more without having consumed everything */
 }
 
 static void run(enum h1_role role, struct str in, size_t step, struct buf *out)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A server connection with a handler, fed through a socket pair as a network would. The first byte
- * says whether the preface stands in front of the bytes (so that the fuzzer need not find it), and
- * whether a client's side is fed instead.
+ * selects whether the preface precedes the bytes (so that the fuzzer need not find it), and
+ * whether a client is fed instead.
  */
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -50,7 +50,7 @@ static void on_accepted(struct http_stream *s)
         http_abort(&x->pub);
     } else if (x->pub.path.n % 3 == 1) {
         http_read_body(&x->pub, 1000, on_body);
-    } else { /* whatever its body says */
+    } else { /* whatever its body is */
         http_respond_stream(&x->pub, 200, NULL, 0);
         http_write(&x->pub, x->pub.path);
         http_end(&x->pub);

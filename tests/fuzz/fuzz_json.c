@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What decodes, encodes to a text that decodes to the same; strict is a part of lenient. */
+/* Decoded input encodes to a text that decodes to the same; strict accepts a subset of lenient. */
 #include "codec/json.h"
 #include "codec_schema.h"
 
@@ -38,8 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     int strict = json_decode(text, &everything_type, JSON_STRICT, &a, &w, &err);
     if (strict == 0 && lenient < 0)
         abort();
-    /* A deep object may be too much for its shorter text: only the shallow are sure to come back.
-     */
+    /* A deep object may exceed the limit in its shorter text: only shallow ones must round-trip. */
     if (lenient == 0 && n < 4096)
         check_again(&v, &a);
     if (json_decode_list(text, &meta_type, &a, &meta, on_item, NULL, &err) < 0 && !err.msg[0])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What parses, writes a text that parses to the same tree and is written the same again. */
+/* Parsed input is written as a text that parses to the same tree and is written the same again. */
 #include "codec/json_value.h"
 #include "codec_schema.h"
 
@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         json_write(&w, &again);
         if (!str_eq(buf_str(&text), buf_str(&again)))
             abort();
-        /* The typed decoder agrees with itself, over the tree and over the text. */
+        /* The typed decoder returns the same for the tree and for the text. */
         struct everything x, y;
         int from_tree = json_value_decode(&v, &everything_type, 0, &a, &x, &err);
         int from_text = json_decode(buf_str(&text), &everything_type, 0, &a, &y, &err);

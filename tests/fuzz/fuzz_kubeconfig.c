@@ -15,7 +15,7 @@ static void load(struct str text)
     struct kube_config config;
     struct err err;
 
-    /* kube_config_load reads a file; this one costs no disk. */
+    /* kube_config_load reads a file; a file in memory needs no disk. */
     if (fd < 0) {
         fd = memfd_create("kubeconfig", MFD_CLOEXEC);
         snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -40,7 +40,7 @@ static void merge_twice(struct str text)
     if (kubeconfig_merge_text(&kc, text, "a/config", &err) == 0) {
         size_t n = kc.clusters.n + kc.users.n + kc.contexts.n;
 
-        /* A second time it brings nothing new. */
+        /* A second run changes nothing. */
         if (kubeconfig_merge_text(&kc, text, "b/config", &err) == 0)
             assert(n == kc.clusters.n + kc.users.n + kc.contexts.n);
     }

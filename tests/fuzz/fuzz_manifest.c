@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Manifests: however a text is cut, the same objects are read, and checking them never fails. */
+/* Manifests: chunks of any size have the same objects, and checking them never crashes. */
 #include "api/schema.h"
 #include "codec/manifest.h"
 
@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct str text = {(const char *)data, n};
     struct buf whole = BUF_INIT, cut = BUF_INIT;
     int a = read_all(text, SIZE_MAX, &whole), b = read_all(text, n % 7 + 1, &cut);
-    /* Of a broken text more or less may be read before that shows. */
+    /* Of an invalid text more or less may be read before the error. */
     if ((a < 0) != (b < 0) || (a == 0 && !str_eq(buf_str(&whole), buf_str(&cut))))
         abort();
     buf_release(&whole);

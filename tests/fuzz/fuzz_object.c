@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as any object, list or watch event. The first byte picks the kind, the second the
- * encoding and the form; what decodes must survive a round through both encodings.
+ * Any bytes as any object, list or watch event. The first byte selects the kind, the second the
+ * encoding and the form; decoded input must survive a round trip through both encodings.
  */
 #include "api/watch.h"
 
@@ -13,7 +13,7 @@ static void require(bool condition)
         abort();
 }
 
-/* The same object after a round through an encoding. */
+/* The same object after a round trip through an encoding. */
 static struct object *round_trip(const struct object *o, enum encoding encoding)
 {
     struct wire wire = {.kind = object_kind(o), .encoding = encoding};
@@ -31,7 +31,7 @@ static bool same(const struct object *a, const struct object *b)
     return desc_equal(object_kind(a)->type, object_body(a), object_body(b));
 }
 
-/* Protobuf keeps everything. JSON may drop a RawExtension that is none, but only the first time. */
+/* Protobuf keeps everything. JSON may drop an invalid RawExtension, but only the first time. */
 static void check_round_trips(const struct object *o)
 {
     struct object *proto = round_trip(o, ENCODING_PROTO);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What decodes, encodes to bytes that decode to the same; envelopes and lists come along. */
+/* Decoded input encodes to bytes that decode to the same; also envelopes and lists. */
 #include "codec/proto.h"
 #include "codec_schema.h"
 

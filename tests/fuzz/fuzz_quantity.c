@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text: what is taken as a quantity is written as a text that means the same. */
+/* Any text: an accepted quantity is written as a text with the same value. */
 #include "api/quantity.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -26,7 +26,7 @@ static void exercise(const struct quantity *x, const struct quantity *y)
     }
 }
 
-/* From 1000E on upstream's texts lack a suffix, and so do ours. */
+/* From 1000E on upstream's texts lack a suffix, and so do berth's. */
 static bool has_suffix(const struct quantity *q)
 {
     struct quantity low = {.lo = -1, .scale = 21}, high = {.lo = 1, .scale = 21};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text as a label and as a field selector: what is taken is written so that it reads the same.
- */
+/* Any text as a label and as a field selector: an accepted one is written as an equal selector. */
 #include "api/selector.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

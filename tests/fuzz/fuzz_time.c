@@ -23,7 +23,7 @@ static void check_timestamp(struct str text)
         return;
     struct buf out = BUF_INIT;
     timestamp_format(t, 9, &out);
-    /* An offset may carry a time out of the years of four digits, where there is no text for it. */
+    /* An offset may move a time out of the years with four digits, which have no text. */
     bool in_range = t.sec >= -62167219200 && t.sec <= 253402300799;
     if (in_range && (!timestamp_parse(buf_str(&out), &back) || timestamp_cmp(t, back) != 0))
         abort();

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         for (struct str rest = url.query; url_query_next(&rest, &key, &value);)
             if (url_decode(value, true, &out) < 0)
-                abort(); /* url_parse let a broken escape pass */
+                abort(); /* url_parse accepted an invalid escape */
     } else if (!err.msg[0]) {
         abort();
     }

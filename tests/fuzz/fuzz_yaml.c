@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What parses, writes YAML that parses to the same tree. */
+/* Parsed input is written as YAML that parses to the same tree. */
 #include "codec/yaml.h"
 
 static void check_again(const struct json_value *v, struct arena *a)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What older releases are asked about: configuration files of the versions that only they read,
-Policies, and flags that they had. old_configs.py asks them and writes tests/golden/old-configs."""
+"""Input for older releases: configuration files of the versions that only they read, Policies, and
+removed flags. old_configs.py runs them and writes tests/golden/old-configs."""
 
 import json
 
@@ -94,7 +94,7 @@ FILES = [
     "extenders:\n- urlPrefix: https://127.0.0.1:1\n  enableHTTPS: true\n  tlsConfig: {insecure: "
     "true, serverName: a}\n  managedResources: [{name: a.com/b, ignoredByScheduler: true}, "
     "{name: a.com/c}]\n- urlPrefix: http://127.0.0.1:2\n  filterVerb: f",
-    # refused, most of them by all
+    # rejected, most of them by all
     "parallelism: 0",
     "percentageOfNodesToScore: 101",
     "podInitialBackoffSeconds: 0",
@@ -153,7 +153,8 @@ FILES = [
 
 # ---- files of one version ------------------------------------------------------------------------
 
-# Before v1beta3 every point had its own list of defaults, and ports without TLS their addresses.
+# Before v1beta3 every extension point had its own list of defaults, and there were ports without
+# TLS.
 LISTED = [
     "healthzBindAddress: ''\nmetricsBindAddress: ''",
     "healthzBindAddress: 0.0.0.0:0\nmetricsBindAddress: 0.0.0.0:0",
@@ -165,7 +166,7 @@ LISTED = [
     plugins("multiPoint: {disabled: [{name: '*'}], enabled: [{name: SelectorSpread, weight: 3}]}"),
 ]
 
-# Plugins and arguments that v1beta1 was the last to have; v1beta2 says so.
+# Plugins and arguments that were last in v1beta1; v1beta2 reports that.
 EARLY = [
     plugins("score: {disabled: [{name: NodeResourcesLeastAllocated}], enabled: [{name: "
             "NodeResourcesMostAllocated, weight: 5}]}"),
@@ -197,7 +198,7 @@ EARLY = [
     args("RequestedToCapacityRatio", "shape: [{utilization: 10, score: 11}]"),
 ]
 
-# v1beta3 brought multiPoint.
+# v1beta3 added multiPoint.
 MULTI_POINT = [
     plugins("multiPoint: {disabled: [{name: ImageLocality}, {name: DefaultPreemption}]}"),
     plugins("multiPoint: {enabled: [{name: NodeResourcesFit, weight: 9}, {name: NodeName}]}"),
@@ -307,7 +308,7 @@ POLICIES = [json.dumps({"kind": "Policy", "apiVersion": "v1", **policy}) for pol
     {"extenders": [{"URLPREFIX": "http://a", "FilterVerb": "f"}]},
     {**predicates("PodFitsResources"), "extenders": [{"urlPrefix": "http://a", "managedResources": [
         {"name": "a.com/b", "ignoredByScheduler": True}]}]},
-    # refused
+    # rejected
     {"hardPodAffinitySymmetricWeight": 101},
     {"hardPodAffinitySymmetricWeight": -1},
     {"nothing": 1},
@@ -345,7 +346,7 @@ POLICIES = [json.dumps({"kind": "Policy", "apiVersion": "v1", **policy}) for pol
 
 # ---- flags ---------------------------------------------------------------------------------------
 
-# Files that flags name: @ and the name. Where something would be served it is on the loopback.
+# Files for flags: @ and the name. Servers listen on loopback.
 SERVED = ("healthzBindAddress: 127.0.0.1:PORT\nmetricsBindAddress: 127.0.0.1:PORT\n"
           "clientConnection: {kubeconfig: '@'}\n")
 FLAG_FILES = {

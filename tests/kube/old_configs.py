@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tests/golden/old-configs anew: what the last releases that read them made of older
+"""Writes tests/golden/old-configs: how the last releases that read them interpreted older
 configuration files, Policies and flags (cases: old_config_cases.py).
 
-Each release is built from its Go module, with a program beside it that asks it (cmd/oldconfig);
-that takes some minutes the first time. A module proxy must be reachable.
+Each release is built from its Go module, with a program that runs its code (cmd/oldconfig); that
+takes some minutes the first time. A module proxy must be reachable.
 
-A golden file is a list of {input, ...}. What came of an input is plugins (per profile and point,
-name=weight in their order), args (per profile and plugin) and fields (everything else), or error.
-The first entry has all of it, later ones what differs from that: null stands for nothing there.
-Of flags it is what the release's --write-config-to says in a few lines."""
+A golden file is a list of {input, ...}. The result of an input is plugins (per profile and
+extension point, name=weight in order), args (per profile and plugin) and fields (everything else),
+or error. The first entry is complete, later ones have the differences from it: null stands for
+absent. The result of flags is a few lines of the release's --write-config-to.
+"""
 
 import json
 import os
@@ -29,7 +30,7 @@ from config_text import KUBECONFIG, head  # noqa: E402
 GOLDEN = os.path.join(HERE, "..", "golden", "old-configs")
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "berth", "old")
 RELEASE = {"v1beta1": "v1.22.17", "v1beta2": "v1.27.16", "v1beta3": "v1.27.16", "policy": "v1.22.17"}
-# The libraries that lie beside a release; of v0.27.16 the proxy does not have all.
+# The libraries beside a release; the proxy does not have all of v0.27.16.
 LIBRARIES = {"v1.21.14": "v0.21.14", "v1.22.17": "v0.22.17", "v1.27.16": "v0.27.15"}
 
 
@@ -45,7 +46,7 @@ def go(*arguments, cwd):
 
 
 def unpack(release):
-    """The release's module as a folder, its parts that live beside it taken from the proxy."""
+    """The release's module as a folder, with its staging modules from the proxy."""
     folder = os.path.join(CACHE, release)
     if os.path.exists(os.path.join(folder, "go.sum")):
         return folder
@@ -82,10 +83,10 @@ def program(release, name="oldconfig"):
     return made
 
 
-# ---- asking --------------------------------------------------------------------------------------
+# ---- running -------------------------------------------------------------------------------------
 
 class Folder:
-    """Files for the program to read; its answers name them without where they were."""
+    """Files for the program to read; paths are removed from its answers."""
 
     def __enter__(self):
         self.dir = tempfile.TemporaryDirectory()
@@ -127,7 +128,7 @@ def result(answer):
 
 
 def changes(base, this):
-    """this without what base has too; None for what only base has."""
+    """this without what base also has; None for what only base has."""
     found = {k: v for k, v in this.items() if k not in base or base[k] != v}
     return {**found, **{k: None for k in base if k not in this}}
 
@@ -166,7 +167,7 @@ def write_version(folder, version):
 
 
 def write_policies(folder):
-    # v1beta1 is the version that can say all that a Policy asks for.
+    # v1beta1 can express everything in a Policy.
     config = folder.write("config.yaml", head("v1beta1") +
                           f"clientConnection: {{kubeconfig: {folder.kubeconfig}}}\n")
     flags = []
@@ -183,7 +184,7 @@ def free_port():
 
 
 def run_flags(folder, release, flags):
-    """What the release says to flags: its error, or lines of the configuration it writes."""
+    """The release's answer to flags: its error, or lines of the configuration it writes."""
     for name, text in cases.FLAG_FILES.items():
         folder.write(name, text.replace("PORT", str(free_port())).replace("@", folder.kubeconfig))
     arguments = [f.replace("@", folder.dir.name + "/") for f in flags]

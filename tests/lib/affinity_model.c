@@ -33,7 +33,7 @@ static bool is_empty(const model_pairs *pairs)
 
 /* --- terms ------------------------------------------------------------------------------------ */
 
-/* The terms of one kind of a pod, n 0 where one of them is wrong. */
+/* The pod's terms of one kind; n is 0 if one of them is invalid. */
 struct terms {
     const struct pod_affinity_term *term[16];
     int32_t weight[16];
@@ -105,7 +105,7 @@ static const str_map *labels_of(const struct affinity_model *m, struct str names
     return o ? &object_meta(o)->labels : &none;
 }
 
-/* A term of a pod that runs, about the waiting pod. */
+/* A term of a running pod, applied to the waiting pod. */
 static bool means_waiting(const struct affinity_model *m, const struct pod_affinity_term *term,
                           const struct pod *owner)
 {
@@ -223,7 +223,7 @@ int64_t affinity_model_score(const struct affinity_model *m, const struct node *
     return (int64_t)sum;
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- the whole model -------------------------------------------------------------------------- */
 
 static void decide(struct affinity_model *m)
 {

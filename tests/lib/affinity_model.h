@@ -37,7 +37,7 @@ struct affinity_model {
 void affinity_model_begin(struct affinity_model *m, struct engine *engine, const struct pod *pod,
                           struct affinity_options options);
 void affinity_model_end(struct affinity_model *m);
-/* A pod comes (by 1) or goes (-1). */
+/* A pod is added (by 1) or deleted (-1). */
 void affinity_model_move(struct affinity_model *m, const struct pod *other, const struct node *node,
                          int64_t by);
 /* "": the node passes. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs of tests/attack share: their options, the scheduler, and small pods that wait."""
+"""Shared by the programs of tests/attack: their options, the scheduler, and small waiting pods."""
 
 import argparse
 import json
@@ -17,14 +17,14 @@ DEFAULT = PODS.format("default")
 
 
 def options_of(doc, numbers):
-    """The command line; numbers: by name, the value of the long form and of the short one."""
+    """The command line; numbers: by name, the values of the long and of the short form."""
     parser = argparse.ArgumentParser(description=doc.split("\n\n")[0],
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--subject", choices=("berth", "kube-scheduler"), default="berth")
     parser.add_argument("--berth", default=os.path.join(ROOT, "build", "berth"), metavar="PATH")
-    parser.add_argument("--short", action="store_true", help="in well under a minute")
+    parser.add_argument("--short", action="store_true", help="finish in well under a minute")
     for name, values in numbers.items():
-        parser.add_argument(f"--{name}", type=int, help=f"default {values[0]}, {values[1]} in short")
+        parser.add_argument(f"--{name}", type=int, help=f"default {values[0]}, {values[1]} with --short")
     options = parser.parse_args()
     for name, values in numbers.items():
         if getattr(options, name) is None:
@@ -41,7 +41,7 @@ def report(attack, subject, figures):
 
 
 def start_scheduler(c, options):
-    """The subject as system:kube-scheduler, without leader election."""
+    """Starts the subject as system:kube-scheduler, without leader election."""
     config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
               "leaderElection": {"leaderElect": False},
               "clientConnection": {"kubeconfig": c.scheduler_kubeconfig, "qps": 1000, "burst": 2000}}
@@ -59,7 +59,7 @@ def start_scheduler(c, options):
 
 
 def peak_bytes(p):
-    """The most that its resident memory has been."""
+    """The peak of the process's resident memory."""
     with open(f"/proc/{p.pid}/status") as f:
         return next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmHWM"))
 
@@ -79,7 +79,8 @@ def percentile(values, share):
 
 
 class SmallPods:
-    """Pods that ask for little, made at a steady pace; how long each waits for its node."""
+    """Creates pods with small requests at a steady pace and measures how long each waits for its
+    node."""
 
     def __init__(self, c, name):
         self.c, self.name = c, name
@@ -108,7 +109,7 @@ class SmallPods:
                 raise
 
     def wait(self, seconds):
-        """Their waits, in seconds; those that are not bound in time count as that long."""
+        """The waits in seconds; a pod that is not bound in time counts with the whole timeout."""
         try:
             wait_for(lambda: len(self.bound) >= len(self.made), seconds)
         except TimeoutError:

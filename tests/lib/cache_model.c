@@ -39,7 +39,7 @@ static size_t nodes_in_zone(const struct cache_model *m, int zone)
     return n;
 }
 
-/* Called while the node's kind is the one it has in the zone. */
+/* Must be called while the node still has the kind it has in the zone. */
 static void leave_zone(struct cache_model *m, int node)
 {
     int zone = zone_of(m, node), n = 0;
@@ -64,7 +64,7 @@ static void enter_zone(struct cache_model *m, int node)
     m->arrived[m->n_arrived++] = node;
 }
 
-/* The i-th node to have come to the zone; -1: none. */
+/* The i-th node added to the zone; -1 if none. */
 static int nth_of_zone(const struct cache_model *m, int zone, int nth)
 {
     for (int i = 0; i < m->n_arrived; i++)
@@ -84,7 +84,7 @@ static void make_order(struct cache_model *m)
         }
 }
 
-/* A node that changes its zone keeps its place until another comes or goes. */
+/* A node that changes its zone keeps its place until another node is added or deleted. */
 size_t cache_model_order(struct cache_model *m, int *ret_order)
 {
     if (m->order_is_old)
@@ -104,7 +104,7 @@ size_t cache_model_image_nodes(const struct cache_model *m, int image)
     return n;
 }
 
-/* The first node to report an image says how large it is, for as long as some node has it. */
+/* The first node that reports an image sets its size, for as long as any node has the image. */
 static void report_images(struct cache_model *m, int node, const int64_t *sizes)
 {
     for (int i = 0; i < MODEL_IMAGES; i++)
@@ -118,7 +118,7 @@ static void report_images(struct cache_model *m, int node, const int64_t *sizes)
     }
 }
 
-/* --- what happens ----------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 void cache_model_set_node(struct cache_model *m, int node, int kind)
 {

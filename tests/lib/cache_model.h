@@ -20,7 +20,7 @@
 #define MODEL_PORTS   4 /* different (address, protocol, port) */
 #define MODEL_CLAIMS  3
 
-/* What a kind of pod asks for. */
+/* The requests of a kind of pod. */
 struct pod_facts {
     int64_t cpu, memory, storage; /* requests: thousandths, bytes, bytes */
     int64_t nonzero_cpu, nonzero_memory;
@@ -29,13 +29,13 @@ struct pod_facts {
     bool affinity, required_anti_affinity;
 };
 
-/* What a kind of node has. */
+/* The resources of a kind of node. */
 struct node_facts {
     const char *labels; /* JSON of the labels that name region and zone */
-    int zone;           /* the same number: the same zone */
+    int zone;           /* equal numbers are equal zones */
     int64_t cpu, memory, storage, pods;
     bool unschedulable;
-    int64_t images[MODEL_IMAGES]; /* sizes; 0: not there */
+    int64_t images[MODEL_IMAGES]; /* sizes; 0: image not present */
 };
 
 struct model_cache_pod {
@@ -51,15 +51,15 @@ struct model_image {
 struct cache_model {
     const struct pod_facts *pod_kinds;
     const struct node_facts *node_kinds;
-    int node_kind[MODEL_NODES]; /* -1: there is no such node */
+    int node_kind[MODEL_NODES]; /* -1: no such node */
     struct model_cache_pod pods[MODEL_PODS];
     struct model_image images[MODEL_IMAGES];
-    int zones[MODEL_NODES + 1], n_zones; /* in the order in which they came to be */
-    int arrived[MODEL_NODES], n_arrived; /* nodes in the order in which they came to their zone */
-    int order[MODEL_NODES], n_order;     /* as it was when a node came or went last */
+    int zones[MODEL_NODES + 1], n_zones; /* in order of creation */
+    int arrived[MODEL_NODES], n_arrived; /* nodes in order of addition to their zones */
+    int order[MODEL_NODES], n_order;     /* as of the last addition or deletion of a node */
     bool order_is_old;
-    size_t ports[MODEL_NODES][MODEL_PORTS]; /* by how many pods, since one that had it went */
-    uint64_t slot_changes;                  /* how often a name came to have a slot or lost it */
+    size_t ports[MODEL_NODES][MODEL_PORTS]; /* pods, since one that used the port was deleted */
+    uint64_t slot_changes;                  /* how often a name got or lost a slot */
 };
 
 /* Sums over the pods of one node. */
@@ -76,11 +76,11 @@ void cache_model_remove_node(struct cache_model *m, int node);
 void cache_model_set_pod(struct cache_model *m, int pod, int kind, int node, bool assumed);
 void cache_model_remove_pod(struct cache_model *m, int pod);
 
-/* Is it known, or has pods? */
+/* Returns whether the node is known or has pods. */
 bool cache_model_has_slot(const struct cache_model *m, int node);
 struct model_sums cache_model_sums(const struct cache_model *m, int node);
 size_t cache_model_image_nodes(const struct cache_model *m, int image);
-/* Fills the nodes' numbers in order; how many there are. To be asked after every change. */
+/* Fills in the nodes' numbers in order; returns their count. Must be called after every change. */
 size_t cache_model_order(struct cache_model *m, int *ret_order);
 
 #endif

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads CBOR as far as Kubernetes writes it: one item, definite lengths, byte strings for text."""
+"""Decodes the CBOR that Kubernetes writes: one item, definite lengths, byte strings for text."""
 
 import struct
 
@@ -45,7 +45,7 @@ def _item(data, at):
 
 
 def loads(data):
-    """The one item of a self-described document."""
+    """Decodes a self-described document of one item."""
     if not data.startswith(SELF_DESCRIBED):
         raise ValueError("no self-described CBOR")
     value, end = _item(data, len(SELF_DESCRIBED))

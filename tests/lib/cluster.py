@@ -15,14 +15,14 @@ In a test:
 
 On the command line:
 
-    cluster.py run                  start one, print where its kubeconfigs are, wait for ^C
+    cluster.py run                  start one, print the paths of its kubeconfigs, wait for ^C
     cluster.py run --nodes 50 --scheduler
     cluster.py run -- CMD ARG...    run CMD with KUBECONFIG set and kubectl on PATH; its exit code
 
-Everything lives in one temporary directory: certificates, kubeconfigs, etcd's data, one log per
-process. It goes away with the cluster; BERTH_KEEP=1 keeps it. Processes end with this one, even
-when this one is killed, and only processes started here are ever signalled. Any number of clusters
-may run side by side.
+Everything is in one temporary directory: certificates, kubeconfigs, etcd's data, one log per
+process. It is removed with the cluster; BERTH_KEEP=1 keeps it. Processes end with this one, even if
+this one is killed, and only processes started here are ever signalled. Any number of clusters may
+run side by side.
 
 Needs python3, openssl, setpriv (util-linux) and the programs that tests/kube/build.sh builds.
 """
@@ -48,7 +48,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# Below the kernel's range for outgoing connections: a port stays ours between a stop and a restart.
+# Below the kernel's range for outgoing connections: a port stays free between a stop and a restart.
 PORTS = range(18000, 32000)
 
 NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
@@ -58,7 +58,7 @@ NODES = "/api/v1/nodes"
 
 
 class ClusterError(Exception):
-    """The cluster could not do what it was told."""
+    """An operation on the cluster failed."""
 
 
 class ApiError(Exception):
@@ -77,7 +77,7 @@ class ApiError(Exception):
 # ---- small helpers -------------------------------------------------------------------------------
 
 def free_port():
-    """A loopback port that nobody listens on right now."""
+    """A loopback port without a listener."""
     for _ in range(1000):
         port = random.SystemRandom().choice(PORTS)
         with socket.socket() as s:
@@ -90,9 +90,10 @@ def free_port():
 
 
 def wait_for(predicate, timeout, interval=0.05, what=None):
-    """Call predicate until it returns something true, and return that. TimeoutError when late.
+    """Calls predicate until it returns something true, and returns that. Raises TimeoutError when
+    late.
 
-    A predicate that takes long is called less often, so that waiting costs less than half a core.
+    A slow predicate is called less often, so that waiting costs less than half a core.
     """
     end = time.monotonic() + timeout
     while True:
@@ -116,7 +117,7 @@ def tail(path, lines=30):
 
 
 def programs():
-    """The folder with etcd, kube-apiserver, kubectl and kube-scheduler, built when need be."""
+    """The folder with etcd, kube-apiserver, kubectl and kube-scheduler; builds them if needed."""
     script = os.path.join(HERE, "..", "kube", "build.sh")
     built = subprocess.run([script], stdout=subprocess.PIPE, text=True)
     if built.returncode != 0:
@@ -129,7 +130,8 @@ def programs():
 def make_node(name, cpu="8", memory="32Gi", pods=110, labels=None, taints=None, zone=None,
               extended=None, ready=True, unschedulable=False, annotations=None, images=None,
               storage="100Gi"):
-    """A Node with capacity and allocatable as of a kubelet. `extended` adds further resources."""
+    """A Node with the capacity and allocatable of a kubelet's. `extended` adds further
+    resources."""
     resources = {"cpu": str(cpu), "memory": str(memory), "pods": str(pods),
                  "ephemeral-storage": str(storage)}
     resources.update({k: str(v) for k, v in (extended or {}).items()})
@@ -163,7 +165,8 @@ def make_pod(name, ns="default", cpu="100m", memory="100Mi", labels=None, annota
              node_name=None, node_selector=None, affinity=None, tolerations=None, spread=None,
              priority_class=None, scheduler_name=None, image="registry.test/pause:3.10", ports=None,
              gates=None, extended=None, spec=None):
-    """A Pod with one container. cpu or memory None leaves that request out; `spec` comes on top."""
+    """A Pod with one container. cpu or memory None leaves that request out; `spec` overrides
+    fields."""
     requests = {}
     if cpu is not None:
         requests["cpu"] = str(cpu)
@@ -199,8 +202,8 @@ class Process:
 
     def __init__(self, name, argv, log, env=None, cwd=None):
         self.name, self.log = name, log
-        # The kernel ties the death signal to the *thread* that forks; one that may end earlier must
-        # not ask for it.
+        # The kernel ties the death signal to the *thread* that forks, so a thread that may end
+        # earlier must not request it.
         guard = ["setpriv", "--pdeathsig", "KILL", "--"] if _on_main_thread() else []
         with open(log, "ab") as out:
             self.popen = subprocess.Popen(
@@ -216,12 +219,12 @@ class Process:
             self.popen.send_signal(sig)
 
     def kill(self):
-        """End it at once, and wait until it is gone."""
+        """Kills the process and waits until it has ended."""
         self.signal(signal.SIGKILL)
         return self.popen.wait()
 
     def terminate(self, timeout=10):
-        """Ask it to end; kill it when it has not after `timeout` seconds. Returns the exit code."""
+        """Sends SIGTERM; kills the process after `timeout` seconds. Returns the exit code."""
         self.signal(signal.SIGTERM)
         try:
             return self.popen.wait(timeout)
@@ -229,7 +232,7 @@ class Process:
             return self.kill()
 
     def cpu_seconds(self):
-        """User and system time it has used so far."""
+        """User and system time used so far."""
         with open(f"/proc/{self.pid}/stat") as f:
             fields = f.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -277,10 +280,10 @@ class Cluster:
             self.print_logs()
         self.stop()
 
-    # -- life --
+    # -- start and stop --
 
     def start(self, timeout=60):
-        """Start etcd and the API server and return when it is ready to be used."""
+        """Starts etcd and the API server. Returns when the API server is ready."""
         self.bin = self.bin or programs()
         _end_on_sigterm()
         self.dir = tempfile.mkdtemp(prefix="berth-cluster-")
@@ -306,7 +309,7 @@ class Cluster:
             raise
 
     def stop(self):
-        """End every process and remove the directory. May be called twice."""
+        """Ends every process and removes the directory. May be called twice."""
         atexit.unregister(self.stop)
         self._end_processes()
         if self.dir:
@@ -326,16 +329,16 @@ class Cluster:
         self._local = threading.local()
 
     def spawn(self, name, argv, env=None):
-        """Start a process that ends with the cluster. Its log is NAME.log in the directory."""
+        """Starts a process that ends with the cluster. Its log is NAME.log in the directory."""
         p = Process(name, argv, self._path(name + ".log"), env=env, cwd=self.dir)
         self.children.append(p)
         return p
 
     def start_scheduler(self, *args, name="kube-scheduler", config=None, qps=None):
-        """Start the real kube-scheduler as system:kube-scheduler, without leader election.
+        """Starts the real kube-scheduler as system:kube-scheduler, without leader election.
 
-        config is a KubeSchedulerConfiguration (dict) or None; qps lifts the client's own limit of
-        50 requests a second; args are further flags. Returns the Process, whose .port serves
+        config is a KubeSchedulerConfiguration (dict) or None; qps raises the client's default limit
+        of 50 requests a second; args are further flags. Returns the Process, whose .port serves
         metrics and health over TLS.
         """
         port = free_port()
@@ -385,7 +388,7 @@ class Cluster:
             *self.etcd_args])
 
     def start_apiserver(self, timeout=60):
-        """Start the API server (again): same port, same data. Returns when it is ready."""
+        """Starts the API server (again): same port, same data. Returns when it is ready."""
         if self.apiserver and self.apiserver.running():
             raise ClusterError("the API server is running already")
         log = self._path("kube-apiserver.log")
@@ -400,7 +403,7 @@ class Cluster:
             f"--tls-cert-file={self._path('serving.crt')}",
             f"--tls-private-key-file={self._path('serving.key')}",
             f"--client-ca-file={self._path('ca.crt')}",
-            # Published to programs that serve behind the aggregator, as a scheduler may.
+            # Published to servers behind the aggregator, such as a scheduler.
             f"--requestheader-client-ca-file={self._path('ca.crt')}",
             "--requestheader-allowed-names=front-proxy-client",
             "--requestheader-username-headers=X-Remote-User",
@@ -411,10 +414,10 @@ class Cluster:
             f"--service-account-key-file={self._path('sa.pub')}",
             f"--service-account-signing-key-file={self._path('sa.key')}",
             "--service-cluster-ip-range=10.96.0.0/16",
-            # Nodes without a kubelet would be tainted not-ready, pods without a controller manager
-            # would be refused for want of a service account.
+            # Without these flags nodes without a kubelet would be tainted not-ready, and pods would
+            # be rejected because no controller manager creates service accounts.
             "--disable-admission-plugins=TaintNodesByCondition,ServiceAccount",
-            # Nobody serves at the address of the service "kubernetes".
+            # Nothing serves at the address of the service "kubernetes".
             "--endpoint-reconciler-type=none",
             "--allow-privileged=true",
             *self.apiserver_args])
@@ -439,11 +442,11 @@ class Cluster:
             return False
 
     def kill_apiserver(self):
-        """SIGKILL: connections break, nothing is said to anybody."""
+        """Sends SIGKILL: connections break without notice."""
         self.apiserver.kill()
 
     def pause_apiserver(self):
-        """Stop it from running: connections stay open and nothing answers. See resume_apiserver."""
+        """Stops it with SIGSTOP: connections stay open and get no answer. See resume_apiserver."""
         self.apiserver.signal(signal.SIGSTOP)
 
     def resume_apiserver(self):
@@ -484,7 +487,7 @@ class Cluster:
                       "-extfile", name + ".ext", "-out", name + ".crt", input=request)
 
     def kubeconfig(self, name, user, groups=()):
-        """Write NAME.kubeconfig for a user, with its own client certificate; gives its path."""
+        """Writes NAME.kubeconfig for a user, with its own client certificate. Returns its path."""
         if not os.path.exists(self._path(name + ".crt")):
             self._issue(name, "".join(f"/O={g}" for g in groups) + f"/CN={user}", "clientAuth")
 
@@ -521,10 +524,10 @@ users:
         self._tls = ssl.create_default_context(cafile=self._path("ca.crt"))
         self._tls.load_cert_chain(self._path("admin.crt"), self._path("admin.key"))
 
-    # -- talking to it --
+    # -- requests --
 
     def environment(self):
-        """The environment for programs that talk to the cluster as its admin."""
+        """The environment for programs that use the cluster as its admin."""
         env = dict(os.environ, KUBECONFIG=self.admin_kubeconfig, KUBERC="off",
                    KUBECACHEDIR=self._path("kubectl-cache"),
                    SCHEDULER_KUBECONFIG=self.scheduler_kubeconfig)
@@ -532,7 +535,7 @@ users:
         return env
 
     def kubectl(self, *args, input=None, check=True):
-        """Run kubectl as admin; returns what it prints. input: text, or an object sent as JSON."""
+        """Runs kubectl as admin. Returns its output. input: text, or an object sent as JSON."""
         if input is not None and not isinstance(input, str):
             input = json.dumps(input)
         args = [str(a) for a in args]
@@ -545,9 +548,9 @@ users:
         return done.stdout
 
     def request(self, method, path, body=None, content_type=None, accept="application/json"):
-        """One request as admin on this thread's connection; the bytes of the answer.
+        """One request as admin on this thread's connection. Returns the bytes of the answer.
 
-        ApiError from status 400 on.
+        Raises ApiError from status 400 on.
         """
         if body is not None and not isinstance(body, (bytes, bytearray)):
             body = json.dumps(body, separators=(",", ":")).encode()
@@ -573,8 +576,8 @@ users:
                 conn.close()
                 self._connections.remove(conn)
                 self._local.conn = None
-                # A kept connection may have been closed by the server; on a new one the failure is
-                # real, and whether a write came through before is not known.
+                # The server may have closed a kept connection. On a new connection the failure is
+                # real, and it is unknown whether a write was done.
                 if fresh or method not in ("GET", "PUT", "DELETE"):
                     raise
         if answer.status >= 400:
@@ -582,7 +585,7 @@ users:
         return text
 
     def api(self, method, path, body=None, content_type=None):
-        """One request as admin; the answer decoded from JSON (None when it is empty)."""
+        """One request as admin. Returns the answer decoded from JSON (None if empty)."""
         text = self.request(method, path, body, content_type)
         return json.loads(text) if text else None
 
@@ -596,11 +599,11 @@ users:
         return self.api("DELETE", path)
 
     def patch(self, path, body, content_type=None):
-        """Merge patch unless another content type is given."""
+        """Sends a merge patch unless another content type is given."""
         return self.api("PATCH", path, body, content_type)
 
     def create_many(self, path, bodies, threads=8):
-        """POST every body to path, from several threads at once. Fails with the first error."""
+        """POSTs every body to path, from several threads at once. Raises the first error."""
         work = queue.SimpleQueue()
         for b in bodies:
             work.put(b)
@@ -632,7 +635,8 @@ users:
         return self.get(NODES)["items"]
 
     def pods(self, ns=None, selector=""):
-        """All pods of a namespace, or of all; selector is a query (fieldSelector=...)."""
+        """All pods of a namespace, or of all namespaces; selector is a query
+        (fieldSelector=...)."""
         path = PODS.format(ns) if ns else "/api/v1/pods"
         return self.get(path + ("?" + selector if selector else ""))["items"]
 
@@ -640,7 +644,8 @@ users:
         return self.get(f"{PODS.format(ns)}/{name}")
 
     def bound(self, ns=None):
-        """How many pods have a node. The list is counted, not decoded: cheap enough to poll."""
+        """The number of pods that have a node. The list is counted, not decoded: cheap enough to
+        poll."""
         path = PODS.format(ns) if ns else "/api/v1/pods"
         text = self.request("GET", path + "?fieldSelector=spec.nodeName!=&resourceVersion=0",
                             accept="application/json;as=PartialObjectMetadataList;"
@@ -661,7 +666,7 @@ def _on_main_thread():
 
 
 def _end_on_sigterm():
-    """Let SIGTERM unwind the stack, and so stop clusters, unless the program handles it itself."""
+    """Lets SIGTERM unwind the stack, which stops clusters, unless the program handles it itself."""
     if _on_main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
@@ -679,7 +684,7 @@ def main():
     parser.add_argument("what", choices=["run"])
     parser.add_argument("--nodes", type=int, default=0, metavar="N",
                         help="create N nodes of 8 CPUs and 32 GiB")
-    parser.add_argument("--scheduler", action="store_true", help="run the real kube-scheduler too")
+    parser.add_argument("--scheduler", action="store_true", help="also run the real kube-scheduler")
     parser.add_argument("--apiserver-arg", action="append", default=[], metavar="FLAG",
                         help="further flag for the API server, repeatable")
     parser.add_argument("--keep", action="store_true", default=None,

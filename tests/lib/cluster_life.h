@@ -17,16 +17,16 @@
 
 struct life_pod {
     uint64_t shape; /* as drawn */
-    char node[8];   /* as answered; empty: none */
+    char node[8];   /* as answered; empty if none */
     bool gone;
     bool opened; /* was updated once */
 };
 
-/* What nodes and pods of a life look like. */
+/* The shapes of nodes and pods. */
 struct life_kind {
     size_t max_nodes, max_pods;
     int n_shapes;        /* of nodes: 1 … n_shapes */
-    uint64_t one_leaves; /* one in so many nodes that change leaves */
+    uint64_t one_leaves; /* one in this many changes of a node deletes it */
     struct object *(*node)(size_t i, int shape);
     uint64_t (*draw)(struct rand *r);                            /* a pod's shape */
     struct object *(*pod)(const struct life_pod *pod, size_t i); /* named p0, p1, … */

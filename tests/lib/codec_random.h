@@ -131,7 +131,7 @@ static void random_member(struct rand *r, const struct field *f, size_t size, st
     }
 }
 
-/* Fills a zeroed value; the larger size, the more of it. */
+/* Fills a zeroed value; a larger size fills in more fields. */
 static void codec_random(struct rand *r, const struct type *type, size_t size, struct arena *a,
                          void *out)
 {

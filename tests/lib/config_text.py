@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pieces of configuration files, as text, and a kubeconfig of a server that nobody asks."""
+"""Parts of configuration files as text, and a kubeconfig of a server that is never contacted."""
 
 KUBECONFIG = """apiVersion: v1
 kind: Config

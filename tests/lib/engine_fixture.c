@@ -168,7 +168,7 @@ double fixture_metric(struct fixture *f, const char *series)
     struct buf page = BUF_INIT;
     size_t n = strlen(series);
     double value = NAN;
-    f->engine->framework.metrics->published = 0; /* at once, however short ago it was */
+    f->engine->framework.metrics->published = 0; /* publish now, whenever the last time was */
     engine_publish_metrics(f->engine);
     metrics_write(f->metrics, &page);
     for (const char *line = buf_cstr(&page); *line; line = strchr(line, '\n') + 1)
@@ -207,7 +207,7 @@ void fixture_release(struct fixture *f)
     arena_release(&f->arena);
 }
 
-/* --- what happens ----------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 void fixture_add(struct fixture *f, struct object *o)
 {
@@ -331,7 +331,7 @@ void fixture_answer(struct fixture *f, struct fixture_write *w, int status, cons
     struct object *after = status == 201 ? bound(w->pod, w->node) : NULL;
     struct write_result result = {.status = status, .message = str_of(message)};
     bool gone = status == 200 && w->kind == WRITE_EVICTION;
-    engine_write_done(f->engine, w->id, &result); /* may submit more: w is no more */
+    engine_write_done(f->engine, w->id, &result); /* may submit more writes and so invalidate w */
     if (after || gone)
         engine_object_changed(f->engine, before, after);
     object_unref(before);

@@ -43,10 +43,10 @@ struct fixture {
     struct arena arena;
     struct scheduler_config config;
     int64_t now;
-    int64_t step; /* added to the clock at each reading; mostly 0 */
+    int64_t step; /* added to the clock at each reading; usually 0 */
     VEC(struct fixture_write) writes;
-    bool slow_status; /* the test answers status writes; else they succeed after the attempt */
-    size_t n_looked;  /* writes before this one need no answer, or have it */
+    bool slow_status; /* the test answers status writes; otherwise they succeed after the attempt */
+    size_t n_looked;  /* writes before this one need no answer or were answered */
     VEC(struct fixture_call) calls;
     VEC(char *) logs;      /* "3 Message key=value", "E Message key=value" */
     VEC(char *) decisions; /* "ns/pod -> node" or "ns/pod: message" */
@@ -65,7 +65,7 @@ struct fixture_parts {
 };
 void fixture_init_parts(struct fixture *f, const struct fixture_parts *parts);
 /* config: YAML text of a KubeSchedulerConfiguration, or NULL for the defaults. Fails the test on
- * error. registry NULL: the in-tree one. */
+ * error. registry NULL selects the in-tree one. */
 void fixture_init(struct fixture *f, const char *config, const struct registry *registry);
 /* The same with threads for Filter and Score; pool NULL: none. */
 void fixture_init_pool(struct fixture *f, const char *config, const struct registry *registry,
@@ -79,8 +79,8 @@ void fixture_init_features(struct fixture *f, const char *config, const char *ga
 void fixture_init_uncounted(struct fixture *f, const char *config, const struct registry *registry);
 void fixture_release(struct fixture *f);
 
-/* The value of a series by its text in a scrape, with single quotes: "x_total{result='error'}".
- * NAN: there is none. */
+/* The value of a series by its text in a scrape, with single quotes: "x_total{result='error'}". NAN
+ * if none. */
 double fixture_metric(struct fixture *f, const char *series);
 
 /* Feed the event to the engine and drop the test's references. */
@@ -97,19 +97,19 @@ void fixture_schedule(struct fixture *f);
 /* Moves the clock and ticks. */
 void fixture_pass(struct fixture *f, int64_t ns);
 
-/* The unanswered binding of this pod; NULL: none. */
+/* The unanswered binding of this pod; NULL if none. */
 struct fixture_write *fixture_binding(struct fixture *f, const char *pod);
-/* The unanswered eviction of this pod; NULL: none. */
+/* The unanswered eviction of this pod; NULL if none. */
 struct fixture_write *fixture_eviction(struct fixture *f, const char *pod);
 /* Answers all evictions with 200; returns the pods, "a b", valid until the next call. */
 const char *fixture_evict(struct fixture *f);
 /* A budget for the pods labelled app=APP. */
 void fixture_add_budget(struct fixture *f, const char *app, int disruptions_allowed);
-/* The last event, or the last status with a condition, about the pod; NULL: none. */
+/* The last event, or the last status with a condition, about the pod; NULL if none. */
 struct fixture_write *fixture_last(struct fixture *f, enum write_kind kind, const char *pod);
-/* Answers it. After 201 the watch shows the pod as bound, after 200 a victim is deleted. */
+/* Answers the write. After 201 the watch shows the pod as bound, after 200 a victim is deleted. */
 void fixture_answer(struct fixture *f, struct fixture_write *w, int status, const char *message);
-/* The oldest unanswered call; NULL: none. */
+/* The oldest unanswered call; NULL if none. */
 struct fixture_call *fixture_call(struct fixture *f);
 void fixture_extender_done(struct fixture *f, struct fixture_call *call,
                            const struct extender_result *result);
@@ -122,7 +122,7 @@ struct fixture_reload {
     size_t n_extenders;
     void *owner;
 };
-/* As engine_reload. A config that cannot be read fails the test. */
+/* As engine_reload. Fails the test if config is not valid. */
 int fixture_reload(struct fixture *f, const struct fixture_reload *reload,
                    struct reload_result *ret_result, struct err *reterr) MUST_CHECK;
 /* Schedules, and answers all bindings with 201, until no pod is left to schedule. */

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of metrics in Prometheus' text format, read strictly.
+"""Pages of metrics in Prometheus' text format, parsed strictly.
 
     families = parse(text)
     families["scheduler_pending_pods"].samples[0].labels["queue"]
 
-ValueError says what is wrong and in which line: bad syntax, a family told of twice or in pieces, a
-series that is there twice, a histogram whose buckets do not ascend, shrink, or disagree with its
-count, families out of order.
+ValueError names the error and its line: bad syntax, a family that occurs twice or in pieces, a
+duplicate series, a histogram whose buckets do not ascend, shrink, or disagree with its count,
+families out of order.
 """
 
 import collections
@@ -28,12 +28,13 @@ class Family:
 
     @property
     def stability(self):
-        """"ALPHA" of "[ALPHA] Help"; None where there is none."""
+        """"ALPHA" of "[ALPHA] Help"; None if there is none."""
         found = re.match(r"\[([A-Z]+)\] ", self.help)
         return found and found[1]
 
     def label_names(self):
-        """The sets of names that its series have; one, where all is well. Without le, quantile."""
+        """The sets of label names of its series, without le and quantile; exactly one if the
+        page is valid."""
         return {frozenset(s.labels) - {"le", "quantile"} for s in self.samples}
 
     def values_of(self, label):
@@ -49,7 +50,7 @@ class Family:
         return next(iter(found.values()), [])
 
     def value(self, suffix="", **labels):
-        """Of the one sample with exactly these labels; None: there is none."""
+        """The value of the one sample with exactly these labels; None if there is none."""
         for s in self.samples:
             if s.name == self.name + suffix and s.labels == labels:
                 return s.value
@@ -114,7 +115,7 @@ def check_family(family):
 
 
 def parse_line(line, families, current):
-    """Gives the family that the next line may belong to."""
+    """Returns the family that the next line may belong to."""
     found = re.fullmatch(r"# (HELP|TYPE) (" + NAME + r") (.*)", line)
     if found and found[1] == "HELP":
         check(found[2] not in families, "a second HELP")

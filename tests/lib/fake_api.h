@@ -26,9 +26,9 @@
 
 enum fake_manner {
     FAKE_REPLY,  /* the whole body */
-    FAKE_STREAM, /* head and body, then it stays open */
+    FAKE_STREAM, /* head and body, then the stream stays open */
     FAKE_ABORT,  /* no answer: the stream is reset */
-    FAKE_HANG,   /* no answer, for ever */
+    FAKE_HANG,   /* never answered */
 };
 
 struct fake_answer {
@@ -40,7 +40,7 @@ struct fake_answer {
     struct str body;
     enum fake_manner manner;
     const char *retry_after; /* NULL: no such header */
-    bool forever;            /* is not used up */
+    bool forever;            /* may be used any number of times */
 };
 
 struct fake_request {
@@ -59,7 +59,7 @@ struct fake_rule {
 
 struct fake_stream {
     struct fake_api *api;
-    struct http_exchange *x; /* NULL: gone */
+    struct http_exchange *x; /* NULL: closed */
     char *path;
 };
 
@@ -264,7 +264,7 @@ static inline void fake_api_answer(struct fake_api *api, const struct fake_answe
     vec_push(&api->answers, a);
 }
 
-/* A JSON answer in short. */
+/* Short for a JSON answer. */
 static inline void fake_api_json(struct fake_api *api, const char *method, const char *path,
                                  const char *query, int status, const char *body)
 {
@@ -286,7 +286,7 @@ static inline struct fake_stream *fake_find_stream(const struct fake_api *api, c
     return NULL;
 }
 
-/* The open stream of that path; the newest. */
+/* The newest open stream of that path. */
 static inline bool fake_api_is_open(const struct fake_api *api, const char *path)
 {
     return fake_find_stream(api, path) != NULL;
@@ -322,7 +322,7 @@ static inline void fake_api_cut(struct fake_api *api, const char *path)
     http_abort(TAKE(s->x));
 }
 
-/* --- looking at it ---------------------------------------------------------------------------- */
+/* --- inspection ------------------------------------------------------------------------------- */
 
 /* Requests so far. */
 static inline size_t fake_api_count(const struct fake_api *api)
@@ -344,7 +344,7 @@ static inline size_t fake_api_unexpected(const struct fake_api *api)
     return api->unexpected;
 }
 
-/* Runs the loop until cond holds; false where it does not within ten seconds. */
+/* Runs the loop until cond holds. Returns false if it does not within ten seconds. */
 static inline bool fake_run_until(struct loop *loop, bool (*cond)(void *ctx), void *ctx)
 {
     int64_t end = time_mono() + 10 * NSEC_PER_SEC;
@@ -360,7 +360,7 @@ static inline bool fake_run_until(struct loop *loop, bool (*cond)(void *ctx), vo
 static int fake_log_fd = -1;
 static char *fake_log_copy;
 
-/* What is logged from fake_log_begin on, as text; it lives until fake_log_end. */
+/* Records the log from fake_log_begin on; the text is valid until fake_log_end. */
 static inline void fake_log_begin(void)
 {
     fake_log_fd = memfd_create("log", MFD_CLOEXEC);

@@ -24,7 +24,7 @@ struct fake_kube {
     struct arena arena;
 };
 
-/* options may be NULL; what is zero of them is made small where a test would have to wait. */
+/* options may be NULL. Options that are zero get small values where a test would have to wait. */
 static inline void fake_kube_begin(struct fake_kube *k, const struct rest_options *options)
 {
     struct rest_options o = options ? *options : (struct rest_options){0};
@@ -115,7 +115,7 @@ static inline struct str fake_proto(struct fake_kube *k, enum kind_id kind, stru
     return copy;
 }
 
-/* A frame of a protobuf watch, its length before it. */
+/* A frame of a protobuf watch, preceded by its length. */
 static inline struct str fake_proto_frame(struct fake_kube *k, const char *type,
                                           struct str envelope)
 {

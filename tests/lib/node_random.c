@@ -6,7 +6,7 @@
 
 #define NODES 70 /* more than one word of a set */
 #define PODS  40
-#define ASKED 12 /* pods that are asked for again and again */
+#define ASKED 12 /* pods that are used again and again */
 
 static size_t pick(struct rand *r, size_t n)
 {
@@ -17,7 +17,7 @@ static size_t pick(struct rand *r, size_t n)
     (((const char *const[]){ \
         __VA_ARGS__})[pick((r), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))])
 
-/* Adds n things, comma between. */
+/* Appends n elements separated by commas. */
 static void list(struct buf *out, struct rand *r, size_t n, void one(struct buf *, struct rand *))
 {
     for (size_t i = 0; i < n; i++) {
@@ -121,7 +121,7 @@ static void expression(struct buf *out, struct rand *r)
     buf_add_cstr(out, "]}");
 }
 
-/* One that preferred terms may have: PreScore breaks on others. */
+/* A term that preferred affinity may have: PreScore fails on others. */
 static void sane_expression(struct buf *out, struct rand *r)
 {
     const char *op = PICK(r, "In", "NotIn", "Gt", "Lt");
@@ -219,13 +219,13 @@ struct object *node_random_pod(struct rand *r, size_t i, const char *node)
 
 /* --- batches against single forms ------------------------------------------------------------- */
 
-/* A cluster in which things happen. */
+/* A cluster that changes. */
 struct world {
     struct fixture f;
     struct object *nodes[NODES], *pods[PODS], *asked[ASKED];
 };
 
-/* From *at to what comes after, NULL for nothing. */
+/* Replaces *at by the new object; NULL means that there is none. */
 static void change(struct world *w, struct object **at, struct object *after)
 {
     struct object *before = *at;
@@ -264,7 +264,7 @@ static bool ask(struct world *w, const char *plugin, struct object *pod)
 {
     struct trial t;
     trial_begin(&t, &w->f, plugin, object_ref(pod));
-    /* NodeAffinity, which scores as well, answers even where it is not asked. */
+    /* NodeAffinity also scores and returns scores even if its filter was skipped. */
     bool skipped = t.pre_filter == BERTH_SKIP && !t.handle->plugin->score;
     bool ok = skipped || trial_batches_agree(&t);
     trial_end(&t);

@@ -10,7 +10,7 @@
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Keeps the text until 1000 more were made. */
+/* Keeps the text until 1000 more texts were made. */
 static const char *keep(char *text)
 {
     static char *kept[1000];
@@ -249,7 +249,7 @@ struct meta_args {
     bool deleting;
 };
 
-/* Opens the object, too. */
+/* Also opens the object. */
 static void add_meta(struct buf *out, const struct meta_args *m)
 {
     buf_add_cstr(out, "{\"metadata\":{");

@@ -61,7 +61,7 @@ struct object *object_kept(enum kind_id kind, unsigned flags, const char *text);
 /* Each macro makes an array for a field below. Within a function, a table that uses one is const,
  * not static const. */
 
-/* Members that are left out are zero, also after positional ones. */
+/* Members that are left out are zero, even after positional ones. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 /* TAINTS({"key", "value", "NoSchedule"}, {"key", .effect = "NoExecute"}) */
@@ -130,12 +130,12 @@ struct pod_args {
     const char *preferred_node_terms; /* JSON, terms of the preferred node affinity */
     const char *spec;                 /* JSON members: "'hostNetwork':true" */
 
-    /* A container "c", where any of these is set. */
+    /* A container "c", if any of these is set. */
     const char *cpu, *memory;
     const char *requests; /* pairs beside cpu and memory: "x.io/gpu=1" */
     const struct port_args *ports;
     const char *image;
-    const char *containers; /* JSON, instead of that container: "{'name':'a'},{'name':'b'}" */
+    const char *containers; /* JSON; replaces that container: "{'name':'a'},{'name':'b'}" */
 
     const char *nominated; /* nominatedNodeName */
     const char *phase;
@@ -159,7 +159,7 @@ struct node_args {
 
     const char *cpu, *memory;
     const char *pods;        /* NULL: "110", unless allocatable has pods */
-    const char *allocatable; /* pairs beside these */
+    const char *allocatable; /* pairs in addition to these */
     const char *status;      /* JSON members: "'declaredFeatures':['A']" */
 };
 #define NODE(...) object_from_node_args(&(const struct node_args){__VA_ARGS__})
@@ -194,7 +194,7 @@ struct object *object_from_budget_args(const struct budget_args *args);
  * REPLICA_SET(.name = "rs", .selector = "app=web") */
 struct object_args {
     const char *name;                 /* NULL: "o" */
-    const char *namespace;            /* NULL: "default", where objects of the kind have one */
+    const char *namespace;            /* NULL: "default" if the kind is namespaced */
     const char *version;              /* resourceVersion */
     const char *labels;               /* pairs */
     const char *selector;             /* pairs */

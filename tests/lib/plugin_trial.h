@@ -18,14 +18,14 @@ struct trial {
     const struct berth_handle *handle;
     struct berth_cycle *cycle;
     struct berth_pod *pod;
-    enum berth_code pre_filter, pre_score; /* BERTH_SUCCESS where the plugin has none */
+    enum berth_code pre_filter, pre_score; /* BERTH_SUCCESS if the plugin does not have it */
     char text[512];                        /* reasons of the last Filter */
 };
 
-/* The instance of a plugin in the first profile; fails the test where there is none. */
+/* The instance of a plugin in the first profile. Fails the test if there is none. */
 struct berth_handle *trial_instance(const struct fixture *f, const char *plugin);
 
-/* Takes the pod over. */
+/* Takes ownership of the pod. */
 void trial_begin(struct trial *t, const struct fixture *f, const char *plugin, struct object *pod);
 void trial_end(struct trial *t);
 
@@ -36,10 +36,11 @@ int64_t trial_score(struct trial *t, const char *node);
 int64_t trial_score_of(const struct fixture *f, const char *plugin, struct object *pod,
                        const char *node);
 
-/* Whether the batch forms of the plugin return for every node what the single forms return. */
+/* Returns whether the plugin's batch functions return for every node what the single ones
+ * return. */
 bool trial_batches_agree(struct trial *t);
 
-/* The error of create for these arguments, JSON in single quotes; "" where it takes them. */
+/* The error of create for these arguments, JSON in single quotes; "" if it accepts them. */
 const char *trial_args_error(const struct fixture *f, const char *plugin, const char *args,
                              struct berth_error *error);
 
@@ -49,11 +50,11 @@ struct trial_change {
     unsigned action;
     struct object *before, *after;
 };
-/* The plugin's queueing hint; BERTH_QUEUE where it has none. Fails the test where the plugin did
- * not register for the change. Takes the objects over. */
+/* The plugin's queueing hint; BERTH_QUEUE if it has none. Fails the test if the plugin did not
+ * register for the change. Takes ownership of the objects. */
 enum berth_hint trial_hint(const struct fixture *f, const char *plugin, struct object *waiting,
                            struct trial_change change);
-/* Whether the plugin registered for such changes. */
+/* Returns whether the plugin registered for such changes. */
 bool trial_is_told(const struct fixture *f, const char *plugin, enum berth_resource resource,
                    unsigned action);
 

@@ -31,7 +31,7 @@ void pod_stream_release(struct pod_stream *s)
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-/* Labels "prefix0" … of random values, some of them missing. */
+/* Labels "prefix0" … with random values; some are missing. */
 static const char *random_labels(struct pod_stream *s, const char *prefix, size_t n)
 {
     const char *labels = "";

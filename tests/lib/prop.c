@@ -17,7 +17,7 @@ bool prop_run(const char *name, size_t cases, prop_fn *check, void *ctx)
     uint64_t seed = from_env("BERTH_SEED", rand_entropy());
     cases = MAX(cases * from_env("BERTH_CASES", 100) / 100, 1);
     for (size_t i = 0; i < cases; i++) {
-        /* Every case has a generator of its own, so one case can be repeated alone. */
+        /* Every case has its own generator, so that a single case can be repeated. */
         struct rand r;
         rand_seed(&r, seed + i);
         size_t size = 1 + i * 100 / cases;

@@ -12,7 +12,7 @@
 
 #include "base/rand.h"
 
-/* True where the property holds. size grows from 1 to 100 over the run. */
+/* Returns whether the property holds. size grows from 1 to 100 over the run. */
 typedef bool prop_fn(struct rand *r, size_t size, void *ctx);
 
 /* Runs `cases` cases, or BERTH_CASES percent of them. Returns whether the property holds in all. */

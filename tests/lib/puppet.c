@@ -46,7 +46,7 @@ static struct {
     struct registry registry;
 } stage;
 
-/* --- being called ----------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 static void give_reason(const struct puppet *p, struct berth_status *status, const char *reason)
 {
@@ -74,7 +74,7 @@ static enum berth_code play(struct puppet_call *call)
     return call->code;
 }
 
-/* A puppet may do what a plugin must not. */
+/* Puppets may break the rules for plugins. */
 static struct berth_cycle *unlock(const struct berth_cycle *cycle)
 {
     return (struct berth_cycle *)(uintptr_t)cycle;
@@ -115,7 +115,7 @@ static enum berth_code pre_enqueue(void *self, const struct berth_pod *pod,
     return play(&call);
 }
 
-/* The youngest first, so that nobody takes it for PrioritySort. */
+/* The youngest first, so that it differs from PrioritySort. */
 static bool less(void *self, const struct berth_queued_pod *a, const struct berth_queued_pod *b)
 {
     struct puppet_call call = {.puppet = self, .point = PUPPET_LESS};
@@ -307,7 +307,7 @@ static void post_bind(void *self, struct berth_cycle *cycle, const struct berth_
     play(&call);
 }
 
-/* --- the stage -------------------------------------------------------------------------------- */
+/* --- stage ------------------------------------------------------------------------------------ */
 
 void puppet_clear(void)
 {

@@ -39,7 +39,8 @@ enum puppet_point {
 
 struct puppet;
 
-/* One call; what is not given at its point is NULL. A hook may change the last three. */
+/* One call; arguments that its extension point does not have are NULL. A hook may change the last
+ * three. */
 struct puppet_call {
     struct puppet *puppet;
     enum puppet_point point;
@@ -60,12 +61,12 @@ struct puppet {
     unsigned points;
     struct berth_plugin plugin;
     const struct berth_host *host;
-    struct berth_handle *handle; /* in the profile made last */
+    struct berth_handle *handle; /* in the profile that was created last */
 
-    enum berth_code code[PUPPET_POINTS];  /* returned; Bind starts with Skip */
-    const char *reason, *second_reason;   /* with any code but Success and Skip */
-    const char *reason_at[PUPPET_POINTS]; /* instead of these; "": none */
-    const char *limit[4];                 /* pre_filter: only these nodes, up to NULL */
+    enum berth_code code[PUPPET_POINTS];  /* returned; Bind defaults to Skip */
+    const char *reason, *second_reason;   /* with any code except Success and Skip */
+    const char *reason_at[PUPPET_POINTS]; /* overrides these; "": none */
+    const char *limit[4];                 /* pre_filter: only these nodes, terminated by NULL */
     int64_t score;
     int64_t timeout;
     void (*hook)(struct puppet_call *call); /* may change code, score and timeout */
@@ -81,9 +82,9 @@ const struct registry *puppet_registry(void);
 /* An engine with the puppets and nodes n0, n1, … */
 void puppet_scene(struct fixture *f, size_t nodes);
 
-/* The pod's condition was last set to this. reason: "Unschedulable" or "SchedulerError". */
+/* Checks the pod's last condition. reason: "Unschedulable" or "SchedulerError". */
 void assert_told(struct fixture *f, const char *pod, const char *reason, const char *message);
-/* It is bound there; NULL: nowhere. */
+/* Checks that the pod is bound to the node; NULL: to none. */
 void assert_on(const struct fixture *f, const char *pod, const char *node);
 
 /* The calls at these points so far, as "A.Filter(n0) B.Reserve"; valid until the next call. */

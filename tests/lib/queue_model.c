@@ -41,7 +41,7 @@ static size_t count_at(const struct queue_model *m, enum queue_place place)
     return n;
 }
 
-/* --- who is told of what ---------------------------------------------------------------------- */
+/* --- which plugins an event concerns ---------------------------------------------------------- */
 
 static bool covers(const struct world_event *registered, const struct model_event *event)
 {
@@ -50,7 +50,7 @@ static bool covers(const struct world_event *registered, const struct model_even
     if (registered->resource != event->resource &&
         !(registered->resource == BERTH_RESOURCE_POD && either_pod))
         return false;
-    /* All of what happened must have been asked for: a plain update is all kinds of updates. */
+    /* A plugin must have registered for every action: a plain update is all kinds of updates. */
     return (registered->actions & event->action) == event->action;
 }
 
@@ -76,7 +76,7 @@ static bool asked_for_new_nodes(const struct world_plugin *p)
     return false;
 }
 
-/* Who waits for new nodes is told of changed taints, without being asked for a hint. */
+/* A plugin that registered for new nodes also gets changed taints, without a call of its hint. */
 static bool told_of_taint(const struct world_plugin *p, const struct model_event *event)
 {
     return event->resource == BERTH_RESOURCE_NODE &&
@@ -104,7 +104,7 @@ static bool anybody_told(const struct queue_model *m, const struct model_event *
     return false;
 }
 
-/* Does any of its registrations that cover the event say Queue? */
+/* Whether any of its registrations that cover the event returns Queue. */
 static bool says_queue(const struct queue_model *m, int plugin, const struct model_pod *pod,
                        const struct model_event *event)
 {
@@ -139,8 +139,7 @@ static enum verdict verdict_of(const struct queue_model *m, const struct model_p
 
 /* --- places ----------------------------------------------------------------------------------- */
 
-/* The number of the first gate that is closed; -1: none. The gate that holds the pod comes first.
- */
+/* The number of the first closed gate; -1 if none. The gate that holds the pod is tried first. */
 static int closed_gate(const struct queue_model *m, const struct model_pod *pod)
 {
     const struct world *w = m->world;
@@ -155,7 +154,7 @@ static int closed_gate(const struct queue_model *m, const struct model_pod *pod)
 
 static void to_unschedulable(struct queue_model *m, struct model_pod *pod, int64_t now)
 {
-    /* Ticks are counted from when the first pod came. */
+    /* Ticks are counted from the first pod's arrival. */
     if (!count_at(m, QUEUE_UNSCHEDULABLE))
         m->tick = now + TICK;
     pod->place = QUEUE_UNSCHEDULABLE;
@@ -205,7 +204,7 @@ static bool is_out(const struct model_pod *pod)
     return pod->place == QUEUE_IN_FLIGHT || pod->place == QUEUE_BINDING;
 }
 
-/* --- pods come and go ------------------------------------------------------------------------- */
+/* --- addition and deletion of pods ------------------------------------------------------------ */
 
 void model_add(struct queue_model *m, const struct model_pod *pod, int64_t now)
 {
@@ -218,14 +217,14 @@ void model_add(struct queue_model *m, const struct model_pod *pod, int64_t now)
     p->gate = -1;
     vec_push(&m->pods, p);
     put(m, p, NOW, now);
-    /* A pod that a gate holds reserves nothing. */
+    /* A gated pod reserves nothing. */
     if (p->place == QUEUE_ACTIVE)
         m->promised[p->number] = p->nominated;
 }
 
 static void update_nomination(struct queue_model *m, struct model_pod *p, int nominated)
 {
-    /* Whoever is out has its promise renewed when it comes back. */
+    /* A pod in flight is nominated again when it returns to the queue. */
     if (!is_out(p) && (p->nominated || nominated))
         m->promised[p->number] = nominated;
     p->nominated = nominated;
@@ -343,7 +342,7 @@ void model_requeue(struct queue_model *m, struct model_pod *pod, unsigned reject
     pod->expiry = whole_seconds(now + backoff_of(m, pod));
     pod->flushed = false;
 
-    /* Whose write was under way has missed nobody knows what. */
+    /* The events during a pod's write are not known, so assume that it missed some. */
     enum verdict verdict = pod->place == QUEUE_BINDING || !(rejectors | pending) ? LATER : STAY;
     for (size_t i = 0; i < pod->missed.n; i++)
         verdict = MAX(verdict, verdict_of(m, pod, &pod->missed.v[i]));

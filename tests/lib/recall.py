@@ -4,9 +4,10 @@
     done = recall.run([kube_scheduler, "--config=DIR/config.yaml", "--write-config-to=DIR/out.yaml"],
                       directory, outputs=["out.yaml"])
 
-For programs of others that do not change between two runs of the tests, and whose output depends only
-on their arguments and on the files directly in one directory. Outputs are kept in
-~/.cache/berth/recall by a hash of all these; those that were not used for 30 days are deleted.
+For third-party programs that do not change between two runs of the tests, and whose output depends
+only on their arguments and on the files directly in one directory. Outputs are kept in
+~/.cache/berth/recall by a hash of all these and deleted 30 days after the last use.
+
 BERTH_RECALL=0 runs the program every time.
 """
 

@@ -31,7 +31,7 @@ const char *resource_random_amount(struct rand *r)
     return text;
 }
 
-/* Each of the names or not, "'cpu':'1','memory':'2'". */
+/* A random subset of the names: "'cpu':'1','memory':'2'". */
 static const char *random_amounts(struct rand *r)
 {
     static const char *const names[] = {"cpu", "memory", "ephemeral-storage", "x.io/a", "x.io/b"};

@@ -14,7 +14,7 @@
 
 /* An amount as text, valid for eight calls. */
 const char *resource_random_amount(struct rand *r);
-/* cpu, memory, ephemeral-storage, x.io/a and x.io/b, each or not; node "": none. */
+/* A random subset of cpu, memory, ephemeral-storage, x.io/a and x.io/b; node "": none. */
 struct object *resource_random_pod(struct rand *r, size_t i, const char *node);
 /* Nodes n0 … with as many pods on them. */
 void resource_random_cluster(struct fixture *f, struct rand *r, size_t n);

@@ -73,7 +73,7 @@ static const struct str *label(const struct berth_node *node, struct str key)
     return str_map_get(&node->node->metadata.labels, key);
 }
 
-/* As a Go map has it: what is missing is empty. */
+/* As in a Go map: a missing key is empty. */
 static struct str value_of(const struct berth_node *node, struct str key)
 {
     const struct str *value = label(node, key);
@@ -88,7 +88,7 @@ static bool has_keys(const struct spread_model *m, const struct berth_node *node
     return true;
 }
 
-/* Does the node count for the constraint? */
+/* Whether the node counts for the constraint. */
 static bool counts(const struct spread_model *m, const struct berth_node *node, size_t i)
 {
     const struct topology_spread_constraint *c = m->constraints[i];
@@ -133,7 +133,7 @@ static int64_t pods_in(const struct spread_model *m, size_t i, struct str value,
     return n;
 }
 
-/* Is no earlier node of the list in the same domain? */
+/* Whether no earlier node of the list is in the same domain. */
 static bool is_first(const struct spread_model *m, size_t i, size_t place)
 {
     struct str key = m->constraints[i]->topology_key;

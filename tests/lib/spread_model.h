@@ -26,16 +26,16 @@ struct spread_model {
     bool all_keys;
 };
 
-/* action: "DoNotSchedule" or "ScheduleAnyway"; constraints: the pod's own or those by default. */
+/* action: "DoNotSchedule" or "ScheduleAnyway"; constraints: the pod's own or the default ones. */
 void spread_model_init(struct spread_model *m, const struct cache *cache, const struct pod *pod,
                        const char *action);
-/* The default constraints of the system, and whom they spread from. */
+/* The system's default constraints, and the selector they use. */
 void spread_model_init_system(struct spread_model *m, const struct cache *cache,
                               const struct pod *pod, const struct selector *from);
 void spread_model_release(struct spread_model *m);
 
 enum berth_code spread_model_filter(const struct spread_model *m, const struct berth_node *node);
-/* Of all nodes in the cache's order, as if all were feasible. */
+/* Scores of all nodes in the cache's order, as if all were feasible. */
 void spread_model_score(const struct spread_model *m, int64_t *scores);
 void spread_model_normalize(const struct spread_model *m, int64_t *scores);
 

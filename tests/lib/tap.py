@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests as a list of behaviours, told in TAP.
+"""Tests as a list of behaviours, reported in TAP.
 
     from tap import test, equal, contains, main
 
@@ -10,11 +10,11 @@
     if __name__ == "__main__":
         main(fixture=Cluster, after=reset)
 
-A test is a function and its name says what holds: "ok 1 - a pod that fits is bound". It fails by an
-exception; equal, contains and check raise one that says what was seen; skip says why a test cannot
-be tried here. The fixture is a context manager, entered once and handed to every test; `after` is
-called with it when a test has ended, and may fail it. Arguments on the command line choose the tests
-whose names contain one of them.
+A test is a function; its name states what it proves: "ok 1 - a pod that fits is bound". It fails by
+an exception; equal, contains and check raise one that shows the actual value; skip ends a test that
+cannot run here, with the reason. The fixture is a context manager, entered once and passed to every
+test; `after` is called with it when a test has ended, and may fail it. Arguments on the command
+line select the tests whose names contain one of them.
 """
 
 import os
@@ -23,10 +23,10 @@ import sys
 import time
 import traceback
 
-TAIL = 40       # lines of each log shown when a test fails
+TAIL = 40       # lines of each log shown if a test fails
 
 _tests = []
-_logs = []      # paths of the logs of the test that runs
+_logs = []      # paths of the logs of the running test
 
 
 def test(function):
@@ -35,7 +35,7 @@ def test(function):
 
 
 def show_log(path):
-    """Show the end of this file when the test that runs now fails."""
+    """Shows the end of this file if the running test fails."""
     if path not in _logs:
         _logs.append(path)
 
@@ -49,7 +49,7 @@ class Skipped(Exception):
 
 
 def skip(why):
-    """Ends the test that runs, which could not be tried here."""
+    """Skips the running test."""
     raise Skipped(why)
 
 
@@ -72,7 +72,7 @@ def matches(text, pattern):
 
 
 def note(text):
-    """A line beside the results, for whoever reads them."""
+    """Prints a line beside the results."""
     for line in str(text).rstrip("\n").split("\n"):
         print("# " + line, flush=True)
 

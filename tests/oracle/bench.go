@@ -26,9 +26,9 @@ import (
 	"k8s.io/client-go/informers"
 )
 
-// What a preemption costs: `berth bench engine --row preemption` and upstream on the same cluster, in
-// turn. Every node is full; every pod to place sends two others away and is placed when these are
-// gone. What an API server would do is not counted on either side.
+// The cost of a preemption: `berth bench engine --row preemption` and upstream on the same cluster,
+// in turn. Every node is full; every pod to place evicts two others and is placed when these are
+// gone. The work of an API server is not counted on either side.
 
 const benchFewer = 20 // berth's row places one of so many pods
 
@@ -66,7 +66,7 @@ func benchCluster(nodes, pods int) []any {
 
 // ---- upstream ------------------------------------------------------------------------------------
 
-// A benchRun is upstream as it is, nobody listening, except that victims are only written down.
+// A benchRun is upstream without the spy, except that evictions are only recorded.
 type benchRun struct {
 	*run
 	framework framework.Framework
@@ -115,7 +115,7 @@ func (u *upstream) newBenchRun(ctx context.Context) (*benchRun, error) {
 	return b, nil
 }
 
-// attempt is what is measured, and nothing else.
+// attempt is the measured part, and nothing else.
 func (b *benchRun) attempt(info *framework.QueuedPodInfo) (host string, nomination *fwk.NominatingInfo, fit *framework.FitError, err error) {
 	wall, cpu := time.Now(), cpuTime()
 	defer func() {
@@ -245,7 +245,7 @@ func median(list []time.Duration) time.Duration {
 	return list[len(list)/2]
 }
 
-// runBench measures both in turn, so that a busy moment of the machine hits both alike.
+// runBench measures both in turn, so that load on the machine affects both alike.
 func runBench(o *options) int {
 	items := benchCluster(o.nodes, o.bench)
 	var ours, wall, cpu []time.Duration

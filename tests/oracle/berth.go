@@ -72,7 +72,7 @@ func (b *berth) run(c *testCase) ([]*attempt, error) {
 	if c.attempts() > 1 {
 		return untilTooMany(all, c.attempts()), nil
 	}
-	// A pod that failed may be tried again when all others have been tried.
+	// A failed pod may be retried when all others have been tried.
 	var first []*attempt
 	for _, a := range all {
 		if a.Attempt == 1 {
@@ -82,7 +82,7 @@ func (b *berth) run(c *testCase) ([]*attempt, error) {
 	return first, nil
 }
 
-// untilTooMany: while one pod may be tried again all are; from then on the two go separate ways.
+// untilTooMany cuts the list before the first attempt beyond the limit: after it the two sides differ.
 func untilTooMany(list []*attempt, most int) []*attempt {
 	for i, a := range list {
 		if a.Attempt > most && i > 0 {
@@ -107,7 +107,7 @@ func (b *berth) exec(args []string, stdin []byte) ([]byte, error) {
 	return stdout.Bytes(), err
 }
 
-// knows tells whether berth has a plugin of this name.
+// knows returns whether berth has a plugin of this name.
 func (b *berth) knows(plugin string) bool {
 	enabled := []any{}
 	for _, n := range []string{"PrioritySort", "DefaultBinder", plugin} {

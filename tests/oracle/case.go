@@ -13,15 +13,15 @@ import (
 type tree = map[string]any
 
 // A testCase is a cluster with pods to place, and the configuration of the scheduler. It is kept as
-// plain JSON, so that odd values get through to both sides and shrinking knows no types.
+// plain JSON, so that odd values reach both sides and shrinking is independent of types.
 type testCase struct {
 	Config tree  `json:"config,omitempty"` // nil: the default configuration
 	Items  []any `json:"items"`            // trees; pods are the last, bound ones before others
 
-	// What happens when all pods have been tried, and then again: watch events.
+	// The watch events after all pods have been tried, and then again.
 	Then [][]any `json:"then,omitempty"`
 
-	// How often a pod is tried, where nothing happens afterwards; 0: once.
+	// How often a pod is tried if there are no later events; 0: once.
 	Attempts int `json:"attempts,omitempty"`
 	// Preemption waits until its victims are deleted: the gate SchedulerAsyncPreemption is off.
 	SyncPreemption bool `json:"syncPreemption,omitempty"`
@@ -70,7 +70,7 @@ func cloneValue(v any) any {
 	return v
 }
 
-// prune leaves empty lists out: over the wire, which is protobuf, they are the same as none.
+// prune removes empty lists: in protobuf, the wire format, they equal absent ones.
 func prune(v any) {
 	switch v := v.(type) {
 	case tree:
@@ -87,7 +87,7 @@ func prune(v any) {
 	}
 }
 
-// attempts tells how often each pod is tried.
+// attempts returns how often each pod is tried.
 func (c *testCase) attempts() int {
 	if len(c.Then) > 0 {
 		return 1
@@ -102,7 +102,7 @@ func (c *testCase) prune() {
 	}
 }
 
-// encode gives compact JSON. Go's own would write <, > and & as escapes: the same, less readable.
+// encode returns compact JSON. Go's own encoder escapes <, > and &: equal, but less readable.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

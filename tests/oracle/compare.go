@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// A difference is one thing that the two sides say differently. Its topic is what a smaller case
-// must still be about.
+// A difference is one result that differs between the two sides. Its topic is what a smaller case
+// must still show.
 type difference struct {
 	topic           string
 	where           string
@@ -37,13 +37,13 @@ func (l *differences) check(topic, where string, upstream, berth any) bool {
 	return same
 }
 
-// isEmpty: a list that is empty is the same as none.
+// isEmpty: an empty list equals an absent one.
 func isEmpty(v any) bool {
 	list, ok := v.([]string)
 	return ok && len(list) == 0
 }
 
-// compare lists all differences, those that cause others first.
+// compare lists all differences, causes before consequences.
 func compare(upstream, berth []*attempt) differences {
 	var list differences
 	name := func(a *attempt) string {
@@ -58,7 +58,7 @@ func compare(upstream, berth []*attempt) differences {
 			return list
 		}
 		compareAttempt(u, berth[i], &list)
-		// What follows from another decision is another story.
+		// The consequences of a different decision are not compared.
 		if len(list) > 0 {
 			return list
 		}
@@ -98,8 +98,8 @@ func (a *attempt) sortNodes() {
 	sort.Slice(a.Feasible, func(i, j int) bool { return a.Feasible[i].Name < a.Feasible[j].Name })
 }
 
-// comparePreFilter leaves Success out: a plugin that has nothing to prepare need not say so. So are
-// plugins that are not compared: berth has VolumeBinding and DynamicResources only to refuse pods.
+// comparePreFilter ignores Success: a plugin without work need not report it. Plugins that are not
+// compared are ignored, too: berth has VolumeBinding and DynamicResources only to reject pods.
 func comparePreFilter(pod string, u, b *attempt, list *differences) {
 	said := func(a *attempt) map[string]pluginVerdict {
 		m := map[string]pluginVerdict{}
@@ -130,7 +130,7 @@ func unionOfKeys[T any](a, b map[string]T) []string {
 	return keys
 }
 
-// settle puts reasons in order where upstream walks a map: resources other than cpu, memory and
+// settle sorts reasons where upstream iterates over a map: resources other than cpu, memory and
 // storage, which come first.
 func settle(reasons []string) []string {
 	fixed := []string{"Too many pods", "Insufficient cpu", "Insufficient memory", "Insufficient ephemeral-storage"}
@@ -228,7 +228,7 @@ func compareScores(pod string, u, b *attempt, list *differences) {
 	}
 }
 
-// topics gives each topic once, in order.
+// topics returns each topic once, in order.
 func (l differences) topics() []string {
 	var out []string
 	for _, d := range l {
@@ -239,7 +239,7 @@ func (l differences) topics() []string {
 	return out
 }
 
-// show gives at most a handful in full.
+// show prints at most a handful in full.
 func (l differences) show() string {
 	const most = 8
 	var b strings.Builder

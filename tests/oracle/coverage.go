@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// coverage counts what the cases reached, so that a generator that has gone lame is noticed.
+// coverage counts what the cases reached, so that an ineffective generator is noticed.
 type coverage struct {
 	full               int // cases whose nodes are
 	pods, nodes, pairs int
 	outcomes           map[string]int
-	refused            map[string]int // plugin: nodes that it refused
-	reasons            map[string]int // "plugin: reason", numbers and names taken out
-	scored             map[string]int // plugin: pods for which it told nodes apart
-	skipped            map[string]int // plugin: pods that were not its business
-	preempted          map[string]int // what preemption came to
+	refused            map[string]int // plugin: nodes that it rejected
+	reasons            map[string]int // "plugin: reason", without numbers and names
+	scored             map[string]int // plugin: pods for which its scores differed
+	skipped            map[string]int // plugin: pods for which it was skipped
+	preempted          map[string]int // outcomes of preemption
 }
 
 func newCoverage() *coverage {
@@ -67,7 +67,7 @@ func (c *coverage) note(p pluginVerdict) {
 
 var quoted = regexp.MustCompile(`"[^"]*"|\[[^\]]*\]`)
 
-// generalize keeps what is the same about reasons that name a value or a mistake.
+// generalize removes the values and errors from reasons that differ only in them.
 func generalize(reason string) string {
 	if strings.Contains(reason, "Invalid value") || strings.Contains(reason, "not a valid") {
 		reason, _, _ = strings.Cut(reason, ":")
@@ -142,7 +142,7 @@ func (c *coverage) addPreemptionReasons(reason string) {
 	}
 }
 
-// addRetries: who preempted is tried again, when its victims are gone.
+// addRetries: a preemptor is retried when its victims are gone.
 func (c *coverage) addRetries(list []*attempt) {
 	promised := map[string]string{}
 	for _, a := range list {
@@ -183,8 +183,8 @@ func (c *coverage) table() string {
 	return b.String()
 }
 
-// What a few hundred cases must have reached. NodeName is not among them: a pod that has a node name
-// is bound, so that its filter never sees one that it would refuse.
+// What a few hundred cases must have reached. NodeName is not among them: a pod with a node name is
+// bound, so its filter never rejects one.
 var (
 	expectedReasons = []string{
 		"NodeUnschedulable: node(s) were unschedulable",
@@ -237,7 +237,8 @@ func (c *coverage) missingPreemptions() []string {
 	return list
 }
 
-// missing lists what should have been seen and was not. Plugins that are not compared are not missed.
+// missing lists what should have been reached and was not. Plugins that are not compared are
+// ignored.
 func (c *coverage) missing(known map[string]bool) []string {
 	var list []string
 	check := func(plugin, what string, times int) {

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// draw is the source of all that is random about a case: the same seed gives the same case.
+// draw is the source of all randomness of a case: the same seed makes the same case.
 type draw struct {
 	*rand.Rand
-	// How often a topic comes up in this case, by topic: cases are about a few things each, so
-	// that not every pod is refused for every reason.
+	// How often a topic occurs in this case, by topic: cases are about a few topics each, so that
+	// not every pod is rejected for every reason.
 	intensity map[string]float64
 }
 
@@ -22,10 +22,10 @@ func newDraw(seed uint64) *draw {
 
 func (d *draw) chance(p float64) bool { return d.Float64() < p }
 
-// What plugins that do much are about.
+// The topics of plugins with complex behaviour.
 var often = map[string]bool{"spread": true, "podAffinity": true, "images": true}
 
-// about tells whether this object is concerned with a topic. In half of the cases none is.
+// about returns whether this object is about a topic. In half of the cases none is.
 func (d *draw) about(topic string) bool {
 	p, known := d.intensity[topic]
 	if !known {
@@ -43,7 +43,7 @@ func (d *draw) about(topic string) bool {
 
 func pick[T any](d *draw, list ...T) T { return list[d.IntN(len(list))] }
 
-// some draws up to max of them, in their order, no one twice.
+// some draws up to max of them, in order, without duplicates.
 func some[T any](d *draw, max int, list ...T) []T {
 	want := d.IntN(max + 1)
 	out := []T{}
@@ -76,7 +76,7 @@ func anys[T any](list []T) []any {
 	return out
 }
 
-// ---- words: few of them, so that things match ---------------------------------------------------
+// ---- words: few of them, so that they match ------------------------------------------------------
 
 const (
 	zoneLabel     = "topology.kubernetes.io/zone"
@@ -97,7 +97,7 @@ var (
 	schedulerNames = []string{"default-scheduler", "default-scheduler", "second"}
 )
 
-// value draws a label value; now and then one that is odd.
+// value draws a label value; sometimes an odd one.
 func (d *draw) value() string {
 	if d.chance(0.05) {
 		return pick(d, "", "", "1", "2", "10", "-5", "+3", "007", "0x10", "1e3", "3.5", "9223372036854775807",
@@ -120,12 +120,12 @@ func (d *draw) podKey() string {
 	return pick(d, podKeys...)
 }
 
-// manyKeys are more than any cache of berth holds by number. In some cases nodes carry them.
+// manyKeys are more than any cache of berth holds. In some cases nodes have them.
 const manyKeys = 160
 
 func manyKey(i int) string { return fmt.Sprintf("many.example/k%d", i) }
 
-// atMost is how many elements a list has: long ones come up in a few cases.
+// atMost is the maximal length of a list: long ones occur in a few cases.
 func (d *draw) atMost(usual int) int {
 	if d.about("longLists") {
 		return 100
@@ -145,7 +145,7 @@ func (d *draw) topologyKey() string {
 	return pick(d, regionLabel, "rack", "disk")
 }
 
-// nodeValue draws a value that fits the key more often than not.
+// nodeValue draws a value that usually fits the key.
 func (d *draw) nodeValue(key string, nodes int) string {
 	switch {
 	case d.chance(0.1):
@@ -166,7 +166,7 @@ func nodeName(i int) string { return fmt.Sprintf("n%d", i) }
 
 // ---- amounts -------------------------------------------------------------------------------------
 
-// Beyond 1.7e29 berth keeps no more than 128 bits of a sum, which upstream does; nobody has that much.
+// Above 1.7e29 berth keeps only 128 bits of a sum, unlike upstream; no cluster has that much.
 
 func (d *draw) huge() string {
 	return pick(d, "9223372036854775807", "9223372036854775", "8Ei", "9Ei", "4611686018427387904", "1e18",
@@ -178,7 +178,7 @@ func (d *draw) odd() string {
 		"0.1m", "1k", "1001m")
 }
 
-// request draws what a container asks for.
+// request draws the request of a container.
 func (d *draw) request(resource string) string {
 	if d.chance(0.01) {
 		return d.huge()
@@ -186,8 +186,8 @@ func (d *draw) request(resource string) string {
 	return d.podRequest(resource)
 }
 
-// podRequest draws what a pod as a whole asks for. Nothing huge: upstream adds the overhead to such
-// an amount in place, so that it grows whenever somebody asks for it.
+// podRequest draws pod-level requests. Nothing huge: upstream adds the overhead to such an amount
+// in place, so that it grows with every call.
 func (d *draw) podRequest(resource string) string {
 	if d.chance(0.06) {
 		return d.odd()
@@ -207,7 +207,7 @@ func (d *draw) podRequest(resource string) string {
 	return pick(d, "1", "1", "2", "4")
 }
 
-// capacity draws what a node has.
+// capacity draws the capacity of a node.
 func (d *draw) capacity(resource string) string {
 	switch {
 	case d.chance(0.02):
@@ -251,7 +251,7 @@ func (d *draw) amounts(p float64, draw func(resource string) string) tree {
 
 // ---- selectors -----------------------------------------------------------------------------------
 
-// labelSelector draws a metav1.LabelSelector over pod labels; nil: none.
+// labelSelector draws a metav1.LabelSelector over pod labels; nil if none.
 func (d *draw) labelSelector(key, value func() string) any {
 	if d.chance(0.06) {
 		return nil
@@ -262,7 +262,7 @@ func (d *draw) labelSelector(key, value func() string) any {
 	}
 	if d.chance(0.7) {
 		labels := tree{key(): value()}
-		// Upstream walks a map: of several that are odd it tells of any.
+		// Upstream iterates over a map: of several invalid ones it reports any.
 		if d.chance(0.25) {
 			labels["tier"] = pick(d, labelWords...)
 		}

@@ -8,8 +8,8 @@ import (
 	"fmt"
 )
 
-// The form in which both sides tell of an attempt: what `berth simulate --survey -o json` writes,
-// one object a line. Members that only berth has are not listed and not compared.
+// The form in which both sides report an attempt: the output of `berth simulate --survey -o json`,
+// one object per line. Members that only berth has are not listed and not compared.
 type attempt struct {
 	Namespace string `json:"namespace"`
 	Pod       string `json:"pod"`
@@ -26,15 +26,15 @@ type attempt struct {
 	Nodes     []nodeVerdict   `json:"nodes"`
 	Feasible  []nodeScores    `json:"feasible"`
 
-	// nil: it was not asked.
+	// nil: it was not called.
 	PostFilter *postFilter `json:"postFilter"`
 
-	// Only berth has these: where its batch form and its single form are of two minds.
+	// Only berth has these: differences between its batch form and its single form.
 	Disagreements []json.RawMessage `json:"disagreements"`
 
-	// Only upstream has this: it walks a map, so that the order of nodes means nothing.
+	// Only upstream has this: it iterates over a map, so that the order of nodes is meaningless.
 	anyOrder bool
-	// There are more attempts, which do not count.
+	// There are more attempts, which are not compared.
 	cut bool
 }
 
@@ -44,7 +44,7 @@ type pluginVerdict struct {
 	Reasons []string `json:"reasons"`
 }
 
-// What every filter plugin that was not skipped says of every node.
+// The verdicts of every filter plugin that was not skipped on every node.
 type survey struct {
 	Asked []string     `json:"asked"`
 	Nodes []surveyNode `json:"nodes"`
@@ -52,10 +52,10 @@ type survey struct {
 
 type surveyNode struct {
 	Name    string          `json:"name"`
-	Refused []pluginVerdict `json:"refused"` // Success goes without saying
+	Refused []pluginVerdict `json:"refused"` // Success is left out
 }
 
-// What became of a node in the attempt: the first plugin that refused it.
+// The verdict on a node in the attempt: the first plugin that rejected it.
 type nodeVerdict struct {
 	Name    string   `json:"name"`
 	Code    string   `json:"code"`
@@ -63,7 +63,7 @@ type nodeVerdict struct {
 	Reasons []string `json:"reasons"`
 }
 
-// What preemption found and did.
+// The results of preemption.
 type postFilter struct {
 	Plugin        string   `json:"plugin"`
 	Code          string   `json:"code"`
@@ -72,14 +72,14 @@ type postFilter struct {
 	Victims       []string `json:"victims"` // the most important first
 	PDBViolations int64    `json:"pdbViolations"`
 	Candidates    int      `json:"candidates"`
-	Offset        int      `json:"offset"` // the node, of those that may become free, with which it began
+	Offset        int      `json:"offset"` // the node, among the potential ones, with which it began
 
 	// Only upstream has these.
-	cleared []string // pods that lost what they were promised
-	rule    string   // which left one candidate
-	within  int      // nodes that may become free
+	cleared []string // pods that lost their nominations
+	rule    string   // that left one candidate
+	within  int      // potential nodes
 	limit   int      // candidates wanted
-	deleted int      // victims that did not terminate anyway
+	deleted int      // victims that were not terminating already
 }
 
 func (a *attempt) preemption() *postFilter {
@@ -103,7 +103,7 @@ type pluginScore struct {
 	Weighted   int64  `json:"weighted"`
 }
 
-// readAttempts reads objects that follow each other.
+// readAttempts reads concatenated objects.
 func readAttempts(text []byte) ([]*attempt, error) {
 	var list []*attempt
 	d := json.NewDecoder(bytes.NewReader(text))

@@ -47,15 +47,15 @@ type generator struct {
 	nodes   int
 	pods    int
 	homes   []string // namespaces of pods
-	owners  []owner  // of which pods may be
+	owners  []owner  // of pods
 	second  bool     // there is a profile "second"
-	there   []tree   // objects as they are, when things begin to happen
-	gone    []tree   // may come back
+	there   []tree   // current objects, for later events
+	gone    []tree   // may be added again
 	leaving []tree
-	steady  int       // so many of them have been there for long
+	steady  int       // this many of them are old
 	twin    tree      // spec of an earlier pod
 	twinned tree      // labels of that pod
-	full    *fullness // nil: it is not
+	full    *fullness // nil: not full
 }
 
 type owner struct{ kind, name, namespace string }
@@ -100,7 +100,7 @@ func (g *generator) node(i int) tree {
 	return o
 }
 
-// manyLabels adds most of the keys of which there are more than usual.
+// manyLabels adds most of manyKeys.
 func (g *generator) manyLabels(labels tree) {
 	if !g.about("longLabels") {
 		return

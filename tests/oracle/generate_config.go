@@ -2,7 +2,7 @@
 
 package main
 
-// config draws a KubeSchedulerConfiguration that is valid; nil: the default.
+// config draws a valid KubeSchedulerConfiguration; nil: the default.
 func (g *generator) config() tree {
 	if g.chance(0.6) {
 		return nil
@@ -72,7 +72,7 @@ func (g *generator) plugins() tree {
 	if g.chance(0.3) {
 		t["filter"] = tree{"disabled": named(some(g.draw, 3, filterPlugins...))}
 	}
-	if g.chance(0.06) { // who does not prepare may fail, or do without
+	if g.chance(0.06) { // a plugin without PreFilter or PreScore may fail, or work without it
 		t[pick(g.draw, "preFilter", "preScore")] = tree{"disabled": named(some(g.draw, 2, filterPlugins...))}
 	}
 	if g.chance(0.3) { // all of a plugin, or its place among the others

@@ -4,8 +4,8 @@ package main
 
 import "fmt"
 
-// later draws what happens after the pods of the case have been tried: changes of all kinds, and more
-// pods. Whoever keeps counts and indexes up to date gets them wrong here.
+// later draws the events after the pods of the case have been tried: changes of all kinds, and more
+// pods. They test counts and indexes that are updated incrementally.
 func (g *generator) later(c *testCase) {
 	if !g.chance(0.35) {
 		return
@@ -22,8 +22,8 @@ func (g *generator) later(c *testCase) {
 				events = append(events, e)
 			}
 		}
-		// At least one of them is tried: upstream only notices that a node went and came back if there
-		// was an attempt in between.
+		// At least one of them is tried: upstream notices that a node was deleted and added again
+		// only if there was an attempt in between.
 		if g.intensity["images"] > 0 {
 			events = append(events, g.heartbeats()...)
 		}
@@ -41,8 +41,8 @@ func (g *generator) later(c *testCase) {
 	}
 }
 
-// heartbeats: all nodes report what they are. Upstream counts the nodes that have an image anew for
-// those nodes only that have changed.
+// heartbeats: all nodes report their status. Upstream recounts the nodes that have an image only
+// for nodes that have changed.
 func (g *generator) heartbeats() []any {
 	var events []any
 	for _, o := range g.there {
@@ -57,7 +57,7 @@ func (g *generator) event() tree {
 	switch {
 	case g.chance(0.25) || g.steady == 0:
 		return g.arrive(g.newcomer())
-	case g.chance(0.4): // who has only just come stays for the time being, see later
+	case g.chance(0.4): // a new object stays for now, see later
 		return g.leave(g.IntN(g.steady))
 	}
 	at := g.IntN(len(g.there))
@@ -74,7 +74,7 @@ func (g *generator) newcomer() tree {
 	case g.chance(0.3):
 		g.nodes++
 		return g.node(g.nodes - 1)
-	case g.chance(0.1) && len(g.gone) > 0: // it comes back
+	case g.chance(0.1) && len(g.gone) > 0: // it is added again
 		o := g.gone[len(g.gone)-1]
 		g.gone = g.gone[:len(g.gone)-1]
 		return o
@@ -97,7 +97,7 @@ func (g *generator) leave(at int) tree {
 	return tree{"type": "DELETED", "object": cloneValue(o)}
 }
 
-// changed gives another version of an object; nil: it stays as it is.
+// changed returns another version of an object; nil: no change.
 func (g *generator) changed(o tree) tree {
 	o = cloneValue(o).(tree)
 	meta := o["metadata"].(tree)
@@ -107,7 +107,7 @@ func (g *generator) changed(o tree) tree {
 	case "Pod":
 		spec := o["spec"].(tree)
 		if spec["nodeName"] == nil {
-			return nil // who knows whether it has been placed
+			return nil // unknown whether it has been placed
 		}
 		switch {
 		case g.chance(0.6):

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// generateFull draws a case whose nodes are full of pods of little importance, with pods of more
-// importance to place: what preemption is about.
+// generateFull draws a case whose nodes are full of pods of low priority, with pods of higher
+// priority to place: for preemption.
 func generateFull(seed uint64) *testCase {
 	g := &generator{draw: newDraw(seed), full: &fullness{}}
 	g.nodes = g.between(1, 8)
@@ -51,10 +51,10 @@ func generateFull(seed uint64) *testCase {
 	return c
 }
 
-// A fullness is what the pods and nodes of one case have in common: few priorities, few start times,
-// few sizes, so that there are equals.
+// A fullness is what the pods and nodes of one case share: few priorities, few start times, few
+// sizes, so that there are ties.
 type fullness struct {
-	low    []int // of pods that are there
+	low    []int // of bound pods
 	high   []int // of pods to place
 	starts []string
 	sizes  []string
@@ -70,10 +70,10 @@ func (f *fullness) draw(g *generator) {
 	f.high = append(f.high, everyPriority[at])
 	f.low = append(some(g.draw, 3, everyPriority[:at]...), everyPriority[g.IntN(at)])
 	if g.chance(0.3) {
-		f.low = append(f.low, everyPriority[at]) // an equal
+		f.low = append(f.low, everyPriority[at]) // a tie
 	}
 	for range g.between(1, 4) {
-		// Before all time: no clock that starts at the epoch comes before.
+		// Before any clock that starts at the epoch.
 		f.starts = append(f.starts, fmt.Sprintf("1969-12-%02dT%02d:00:00Z", g.between(1, 30), g.IntN(24)))
 	}
 	f.sizes = some(g.draw, 3, "100m", "200m", "250m", "300m", "500m", "700m", "1")
@@ -81,7 +81,7 @@ func (f *fullness) draw(g *generator) {
 	f.busy = pick(g.draw, 1, 1, 2, 4, 8)
 }
 
-// room tells how much of a node's processors must be taken.
+// room returns how much of a node's cpu must be in use.
 func (g *generator) room(node tree) int {
 	if g.chance(0.1) {
 		return 0
@@ -100,7 +100,7 @@ func cpuOf(pod tree) int {
 	return int(cpu.MilliValue())
 }
 
-// crowd tells how many pods are on a node, at least.
+// crowd returns the minimal number of pods on a node.
 func (f *fullness) crowd(g *generator) int {
 	switch {
 	case g.chance(0.03):
@@ -175,7 +175,7 @@ func (g *generator) fullPod(bound bool) tree {
 	}
 	meta["labels"] = labels
 	spec := g.fullSpec(bound)
-	// Pods that are alike are what spreading and affinity are about.
+	// Equal pods, for spreading and affinity.
 	if g.twin != nil && g.chance(0.3) {
 		spec = cloneValue(g.twin).(tree)
 		meta["labels"] = cloneValue(g.twinned).(tree)
@@ -231,7 +231,7 @@ func (g *generator) fullSpec(bound bool) tree {
 	return spec
 }
 
-// settle makes it a pod that is there.
+// settle makes it a bound pod.
 func (g *generator) settle(meta, spec, status tree) {
 	spec["nodeName"] = nodeName(g.IntN(max(g.nodes, 1)))
 	delete(spec, "priority")
@@ -252,7 +252,7 @@ func (g *generator) settle(meta, spec, status tree) {
 	}
 }
 
-// want makes it a pod that is to be placed.
+// want makes it a pod to be placed.
 func (g *generator) want(spec, status tree) {
 	if g.chance(0.3) {
 		spec["containers"].([]any)[0].(tree)["resources"] = tree{"requests": tree{
@@ -268,7 +268,7 @@ func (g *generator) want(spec, status tree) {
 	if g.about("nominated") {
 		status["nominatedNodeName"] = nodeName(g.IntN(g.nodes + 1))
 		if g.chance(0.4) {
-			// It is not tried, but what it was promised counts.
+			// It is not tried, but its nomination counts.
 			spec["schedulingGates"] = []any{tree{"name": "wait"}}
 		}
 	}

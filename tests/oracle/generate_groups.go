@@ -15,16 +15,16 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// A groupCase is a cluster with one group of pods to place. All is drawn so that upstream has one
+// A groupCase is a cluster with one group of pods to place. It is drawn so that upstream has one
 // answer: members differ in priority, which is the order in which they are tried; victims differ in
 // age; budgets do not overlap.
 type groupCase struct {
 	nodes   []*corev1.Node
-	groups  []*schedulingv1alpha2.PodGroup // the last is the one
+	groups  []*schedulingv1alpha2.PodGroup // the last is the one to place
 	budgets []*policyv1.PodDisruptionBudget
 	there   []*corev1.Pod // have a node
 	members []*corev1.Pod
-	others  []*corev1.Pod // wait as well, each promised a node; none is tried before the group
+	others  []*corev1.Pod // also wait, each nominated to a node; none is tried before the group
 }
 
 const (
@@ -118,7 +118,7 @@ func (d *groupDraw) drawThere() {
 	}
 }
 
-// drawCompany: groups, budgets, and those that are leaving.
+// drawCompany: groups, budgets, and terminating pods.
 func (d *groupDraw) drawCompany(p *corev1.Pod) {
 	if len(d.groups) > 0 && d.chance(0.3) {
 		join(p, d.groups[d.IntN(len(d.groups))].Name)
@@ -197,8 +197,9 @@ func (d *groupDraw) drawWishes(p *corev1.Pod) {
 	}
 }
 
-// drawAffinity is for the last member only: upstream does not see the terms of those that are tried
-// before it, since its snapshot keeps a list of nodes with such pods that trying does not change.
+// drawAffinity is for the last member only: upstream does not see the terms of members that are
+// tried before it, since its snapshot keeps a list of nodes with such pods that dry runs do not
+// update.
 func (d *groupDraw) drawAffinity(p *corev1.Pod) {
 	term := []corev1.PodAffinityTerm{{TopologyKey: pick(d.draw, groupZone, "kubernetes.io/hostname"),
 		LabelSelector: appIs(pick(d.draw, theGroup, "a0"))}}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// pod draws a pod that has a node already, or one that is to be placed.
+// pod draws a bound pod, or one to be placed.
 func (g *generator) pod(bound bool) tree {
 	if g.full != nil {
 		return g.fullPod(bound)
@@ -17,7 +17,7 @@ func (g *generator) pod(bound bool) tree {
 	meta["uid"] = fmt.Sprintf("uid-%d", g.pods)
 	labels := g.podLabels()
 	spec := g.podSpec()
-	// Pods that are alike are what spreading and affinity are about.
+	// Equal pods, for spreading and affinity.
 	if g.twin != nil && g.chance(0.5) {
 		spec = cloneValue(g.twin).(tree)
 		labels = cloneValue(g.twinned).(tree)
@@ -200,7 +200,7 @@ func (g *generator) nodeSelectorMap() tree {
 	return t
 }
 
-// sane: a configuration that does not parse is refused, and that is not what this is about.
+// sane: an invalid configuration would be rejected, which is not the purpose here.
 func (g *generator) nodeAffinity(sane bool) tree {
 	t := tree{}
 	if g.chance(0.5) {
@@ -355,7 +355,7 @@ func (g *generator) spreadConstraint() any {
 
 // ---- resizing ------------------------------------------------------------------------------------
 
-// resize adds what a kubelet reports while containers are being resized in place.
+// resize adds the status that a kubelet reports while containers are being resized in place.
 func (g *generator) resize(spec, status tree, bound bool) {
 	if !bound && g.chance(0.7) {
 		return

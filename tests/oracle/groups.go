@@ -26,18 +26,18 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/profile"
 )
 
-// groupGates are what groups need, and what would make upstream skip work.
+// groupGates are required by groups, or disable upstream's shortcuts.
 const groupGates = "GenericWorkload=true,GangScheduling=true,OpportunisticBatching=false"
 
-// Upstream draws lots where placements, or candidates, are equal: so often it is asked again before
-// it is held to be of another mind.
+// Upstream breaks ties between placements, or candidates, at random: it is asked this many times
+// before a difference counts.
 const groupLots = 30
 
-// A groupOutcome is what became of the group's first attempt.
+// A groupOutcome is the result of the group's first attempt.
 type groupOutcome struct {
 	Placed   map[string]string // member to node
-	Messages map[string]string // why not
-	Victims  []string          // in order of their names; one that two members want comes twice
+	Messages map[string]string // of unplaced members
+	Victims  []string          // sorted by name; a victim of two members occurs twice
 }
 
 func newGroupOutcome() *groupOutcome {
@@ -55,7 +55,7 @@ func (o *groupOutcome) String() string {
 
 // ---- upstream --------------------------------------------------------------------------------------
 
-// A groupServer is the API server: it does nothing and remembers what it was asked.
+// A groupServer is the API server: it records the requests without executing them.
 type groupServer struct {
 	*fake.Clientset
 	mu  sync.Mutex
@@ -98,7 +98,7 @@ func (s *groupServer) patch(a clienttesting.Action) (bool, runtime.Object, error
 	defer s.mu.Unlock()
 	for _, c := range body.Status.Conditions {
 		if c.Type == corev1.PodScheduled {
-			// berth has no DynamicResources, which speaks up in PostFilter.
+			// berth has no DynamicResources, which returns a status in PostFilter.
 			s.out.Messages[p.GetName()] = strings.ReplaceAll(c.Message, "no new claims to deallocate, ", "")
 		}
 	}
@@ -113,7 +113,7 @@ func (s *groupServer) take() *groupOutcome {
 		Victims: slices.Clone(s.out.Victims)}
 }
 
-// settle: bindings and evictions go on by themselves.
+// settle waits for bindings and evictions, which are asynchronous.
 func (s *groupServer) settle() *groupOutcome {
 	last := s.take()
 	for same := 0; same < 12; same++ {
@@ -204,7 +204,8 @@ func (c *groupCase) list() []byte {
 	return text
 }
 
-// runBerth reads the two tables: who is placed, or why not; and who has to leave, from where, for whom.
+// runBerth reads the two tables: placed pods and reasons; and victims with their nodes and
+// preemptors.
 func (c *groupCase) runBerth(b *berth) (*groupOutcome, error) {
 	text, err := b.exec([]string{"simulate", "--attempts=1", "--feature-gates=" + b.gates, "-"}, c.list())
 	if err != nil {
@@ -229,7 +230,7 @@ func (c *groupCase) runBerth(b *berth) (*groupOutcome, error) {
 		}
 	}
 	if len(out.Placed) > 0 {
-		out.Victims = nil // of a later attempt: where some are placed, nobody leaves
+		out.Victims = nil // of a later attempt: if some are placed, nothing is evicted
 	}
 	slices.Sort(out.Victims)
 	return out, c.firstMessages(b, out)
@@ -259,7 +260,7 @@ func (c *groupCase) firstMessages(b *berth, out *groupOutcome) error {
 
 // ---- both ------------------------------------------------------------------------------------------
 
-// differ says how berth and upstream differ; empty: they do not.
+// differ describes how berth and upstream differ; empty: they do not.
 func (c *groupCase) differ(b *berth) (string, *groupOutcome, error) {
 	theirs, err := c.runBerth(b)
 	if err != nil {

@@ -48,22 +48,22 @@ func main() {
 	o := options{}
 	flag.StringVar(&o.program, "berth", "build/berth", "the program under test")
 	flag.IntVar(&o.cases, "cases", 2000, "number of random clusters")
-	flag.Uint64Var(&o.seed, "seed", 0, "of the first of them, the next has the next; 0: drawn")
-	flag.IntVar(&o.workers, "workers", runtime.NumCPU(), "cases at a time")
-	flag.IntVar(&o.failures, "failures", 1, "stop after so many")
-	flag.IntVar(&o.budget, "shrink", 3000, "trials when making a failing case small")
+	flag.Uint64Var(&o.seed, "seed", 0, "seed of the first cluster, incremented for each further one; 0: random")
+	flag.IntVar(&o.workers, "workers", runtime.NumCPU(), "number of concurrent cases")
+	flag.IntVar(&o.failures, "failures", 1, "stop after this many failures")
+	flag.IntVar(&o.budget, "shrink", 3000, "maximal number of trials to shrink a failing case")
 	flag.BoolVar(&o.tap, "tap", false, "write results as TAP")
-	flag.StringVar(&o.plugins, "plugins", "", "compare these only, comma between")
+	flag.StringVar(&o.plugins, "plugins", "", "comma-separated plugins to compare; default: all")
 	flag.StringVar(&o.save, "save", "", "write failing cases into this folder")
-	flag.StringVar(&o.ignore, "ignore", "", "cases that differ in these topics first pass, comma between")
-	flag.StringVar(&o.gates, "feature-gates", "", "of both sides, as kube-scheduler's flag has them")
-	flag.BoolVar(&o.full, "full", false, "all clusters are full, so that pods must go for others to come; else every third is")
-	flag.BoolVar(&o.groups, "groups", false, "groups of pods in place of all this: what becomes of their first attempt")
-	flag.BoolVar(&o.print, "print", false, "print the case of -seed and run nothing")
-	flag.BoolVar(&o.coverage, "coverage", false, "show what the cases reached")
-	flag.IntVar(&o.bench, "bench", 0, "measure so many preemptions in place of all this")
-	flag.IntVar(&o.nodes, "nodes", 5000, "of the cluster that is measured")
-	flag.IntVar(&o.runs, "runs", 3, "how often it is measured")
+	flag.StringVar(&o.ignore, "ignore", "", "comma-separated topics; a case whose first difference is in one of them passes")
+	flag.StringVar(&o.gates, "feature-gates", "", "feature gates of both sides, as for kube-scheduler")
+	flag.BoolVar(&o.full, "full", false, "all clusters are full, so that pods must preempt; otherwise every third is")
+	flag.BoolVar(&o.groups, "groups", false, "compare only the first attempts of pod groups")
+	flag.BoolVar(&o.print, "print", false, "print the case of -seed without running it")
+	flag.BoolVar(&o.coverage, "coverage", false, "print what the cases covered")
+	flag.IntVar(&o.bench, "bench", 0, "only measure this many preemptions")
+	flag.IntVar(&o.nodes, "nodes", 5000, "nodes of the measured cluster")
+	flag.IntVar(&o.runs, "runs", 3, "number of measurements")
 	flag.Parse()
 	klog.SetLogger(logr.Discard())
 	if o.seed == 0 {
@@ -100,8 +100,8 @@ func (o *options) draw(seed uint64) *testCase {
 
 // ---- one pair of schedulers ----------------------------------------------------------------------
 
-// A subject is what is compared with upstream: berth, or (-berth=upstream) once more upstream, which
-// shows that what is compared is the same whenever one asks.
+// A subject is what is compared with upstream: berth, or (-berth=upstream) upstream once more,
+// which shows that the compared results are deterministic.
 type subject interface {
 	run(c *testCase) ([]*attempt, error)
 	knows(plugin string) bool
@@ -119,11 +119,11 @@ type bench struct {
 	known    map[string]bool // plugins that both sides have
 }
 
-// A verdict is what became of a case.
+// A verdict is the result of a case.
 type verdict struct {
 	attempts    []*attempt // upstream's
 	differences differences
-	err         error // something else is wrong
+	err         error // another error
 }
 
 func (v *verdict) failed() bool { return v.err != nil || len(v.differences) > 0 }
@@ -141,7 +141,7 @@ func (b *bench) try(c *testCase) *verdict {
 	return &verdict{attempts: ours, differences: compare(ours, theirs)}
 }
 
-// verdictOnErrors: to refuse a configuration is fine if both do.
+// verdictOnErrors: rejecting a configuration is fine if both do.
 func verdictOnErrors(upstreamErr, berthErr error) *verdict {
 	var refused *berthError
 	if errors.As(berthErr, &refused) && refused.how == "exit status 1" && errors.Is(upstreamErr, errConfig) {
@@ -160,7 +160,7 @@ func verdictOnErrors(upstreamErr, berthErr error) *verdict {
 	return &verdict{differences: differences{{topic, "the case", text(upstreamErr), text(berthErr)}}}
 }
 
-// restrict takes what concerns plugins that one side lacks out of the configuration.
+// restrict removes plugins that one side lacks from the configuration.
 func restrict(c *testCase, known map[string]bool) *testCase {
 	if c.Config == nil {
 		return c
@@ -193,7 +193,7 @@ func onlyKnown(list []any, known map[string]bool) []any {
 	return out
 }
 
-// shrink makes a failing case small, keeping the first thing that it is about.
+// shrink makes a failing case small, keeping its first topic.
 func (b *bench) shrink(c *testCase, v *verdict, budget int) (*testCase, *verdict) {
 	if v.err != nil {
 		return c, v
@@ -280,8 +280,8 @@ func (s *session) makeBench(dir string) (*bench, error) {
 	return &bench{berth: &berth{program: s.program, gates: s.gates, dir: dir}}, os.Mkdir(dir, 0o700)
 }
 
-// knownPlugins asks berth which of upstream's plugins it has. What comes with volumes, devices and
-// pod groups is left out for now.
+// knownPlugins asks berth which of upstream's plugins it has. Those of volumes, devices and pod
+// groups are not compared.
 func knownPlugins(b subject, only string) (map[string]bool, error) {
 	known, missing := map[string]bool{}, []string{}
 	for _, name := range comparedPlugins {
@@ -311,7 +311,7 @@ var comparedPlugins = []string{"SchedulingGates", "PrioritySort", "NodeUnschedul
 	"NodeAffinity", "NodePorts", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity",
 	"DefaultPreemption", "NodeResourcesBalancedAllocation", "ImageLocality", "DefaultBinder", "NodeDeclaredFeatures"}
 
-// file runs a case that was kept.
+// file runs a stored case.
 func (s *session) file(name string) {
 	c, err := readCase(name)
 	v := &verdict{err: err}
@@ -368,7 +368,7 @@ func (s *session) work(b *bench) {
 	}
 }
 
-// ignored: while something is being mended the rest can be looked at.
+// ignored: hides known differences while they are being fixed.
 func (s *session) ignored(v *verdict) bool {
 	return s.ignore != "" && v.err == nil && slices.Contains(strings.Split(s.ignore, ","), v.differences[0].topic)
 }

@@ -25,23 +25,23 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 )
 
-// A preemptionSpy sits between DefaultPreemption's evaluator and the plugin. It notes what is found,
-// and where upstream draws lots (the node to begin with, the last of several equals) it lets the
-// other side's lot stand if that one is among those that upstream could have drawn.
+// A preemptionSpy sits between DefaultPreemption's evaluator and the plugin. It records the
+// results, and where upstream chooses at random (the start node, the last of several ties) it uses
+// the other side's choice if that is among those that upstream could have made.
 type preemptionSpy struct {
 	preemption.Interface
 	plugin *defaultpreemption.DefaultPreemption
-	judge  *preemption.Evaluator // one that nobody interferes with
+	judge  *preemption.Evaluator // without interference
 
-	wish   *postFilter // what the other side says of this attempt; nil: nothing
+	wish   *postFilter // the other side's result for this attempt; nil: none
 	found  map[string]*extenderv1.Victims
 	offset int
-	limit  int    // candidates looked for
+	limit  int    // candidates wanted
 	within int    // potential nodes
-	rule   string // that decided which node
+	rule   string // that decided the node
 	wrong  string
 
-	mu      sync.Mutex // the rest is written by whoever deletes pods
+	mu      sync.Mutex // the rest is written by the goroutines that delete pods
 	deleted []*corev1.Pod
 	cleared []string
 }
@@ -82,7 +82,8 @@ func (s *preemptionSpy) SelectVictimsOnNode(ctx context.Context, state fwk.Cycle
 	return victims, violations, status
 }
 
-// CandidatesToVictimsMap is asked before one of several candidates is picked: here the lot is cast.
+// CandidatesToVictimsMap is called before one of several candidates is picked: the choice is made
+// here.
 func (s *preemptionSpy) CandidatesToVictimsMap(candidates []preemption.Candidate) map[string]*extenderv1.Victims {
 	all := s.Interface.CandidatesToVictimsMap(candidates)
 	best, rule := bestCandidates(all)
@@ -105,7 +106,7 @@ func (s *preemptionSpy) preemptPod(_ context.Context, _ preemption.Candidate, _ 
 	return nil
 }
 
-// wait: victims are deleted by somebody else, unless that is turned off.
+// wait waits until the victims are deleted, which happens in the background by default.
 func (s *preemptionSpy) wait(pod *corev1.Pod) error {
 	for range 100_000 {
 		if !s.plugin.Executor.IsPodRunningPreemption(pod.UID) {
@@ -116,7 +117,7 @@ func (s *preemptionSpy) wait(pod *corev1.Pod) error {
 	return errors.New("the preemption does not end")
 }
 
-// candidates: each of the two lists holds so many and no more.
+// candidates counts the candidates of both lists, each of which is limited.
 func (s *preemptionSpy) candidates() int {
 	clean, violating := 0, 0
 	for _, v := range s.found {
@@ -149,7 +150,7 @@ func (s *preemptionSpy) report(result *fwk.PostFilterResult, status *fwk.Status)
 
 // ---- the rules ---------------------------------------------------------------------------------
 
-// now stands for the start of a pod that has not started: upstream asks the clock every time.
+// now replaces the start time of a pod that has not started: upstream reads the clock every time.
 const now = math.MaxInt64
 
 func startOf(pod *corev1.Pod) int64 {
@@ -186,8 +187,8 @@ var candidateRules = []struct {
 	}},
 }
 
-// bestCandidates gives the nodes that upstream may pick, in order of their names, and the rule that
-// left no others.
+// bestCandidates returns the nodes that upstream may pick, sorted by name, and the rule that left
+// no others.
 func bestCandidates(all map[string]*extenderv1.Victims) ([]string, string) {
 	var names []string
 	for name := range all {
@@ -210,7 +211,7 @@ func bestCandidates(all map[string]*extenderv1.Victims) ([]string, string) {
 	return names, "first of equals"
 }
 
-// inOrder gives nodes in the order of the snapshot, where upstream walks a map.
+// inOrder returns nodes in the order of the snapshot, where upstream iterates over a map.
 type inOrder struct{ *framework.NodeToStatus }
 
 func (s inOrder) NodesForStatusCode(nodes fwk.NodeInfoLister, code fwk.Code) ([]fwk.NodeInfo, error) {
@@ -224,9 +225,9 @@ func (s inOrder) NodesForStatusCode(nodes fwk.NodeInfoLister, code fwk.Code) ([]
 	}), err
 }
 
-// ---- what follows a failed attempt ---------------------------------------------------------------
+// ---- after a failed attempt --------------------------------------------------------------------
 
-// watchPatches: what is patched on pods here is the nomination of those that must stand back.
+// watchPatches: the patches of pods are those that clear the nominations of lower pods.
 func watchPatches(client *fake.Clientset, current func() *preemptionSpy) {
 	client.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		patch := action.(clienttesting.PatchAction)
@@ -238,8 +239,8 @@ func watchPatches(client *fake.Clientset, current func() *preemptionSpy) {
 	})
 }
 
-// fail does what upstream does with a pod that found no node: it asks PostFilter, and the pod goes back
-// to the queue with what it was promised. What that asks of the API server is done at once.
+// fail does what upstream does with an unschedulable pod: it calls PostFilter, and requeues the pod
+// with its nomination. Its API requests are executed at once.
 func (r *run) fail(p *spiedProfile, info *framework.QueuedPodInfo, state fwk.CycleState, a *attempt, err error) error {
 	nomination := &fwk.NominatingInfo{NominatingMode: fwk.ModeOverride}
 	info.ClearRejectorPlugins()
@@ -289,7 +290,7 @@ func (r *run) makeRoom(s *preemptionSpy) error {
 	return nil
 }
 
-// nominate: the API server tells of a pod's new nomination.
+// nominate delivers the update of a pod's nomination.
 func (r *run) nominate(pod *corev1.Pod, node string) {
 	before, ok := r.known[keyOf(pod)].(*corev1.Pod)
 	if !ok || before.Status.NominatedNodeName == node || before.Spec.NodeName != "" {

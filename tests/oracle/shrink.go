@@ -7,7 +7,7 @@ import (
 	"sort"
 )
 
-// shrink takes away from a case whatever can be taken away while it still fails. fails must be
+// shrink removes from a case whatever can be removed while it still fails. fails must be
 // deterministic. At most budget trials.
 func shrink(c *testCase, budget int, fails func(*testCase) bool) *testCase {
 	s := &shrinker{best: c, budget: budget, fails: fails}
@@ -43,7 +43,7 @@ func (s *shrinker) try(change func(*testCase)) bool {
 	return true
 }
 
-// items takes away whole objects: many at once, then fewer.
+// items removes whole objects: many at once, then fewer.
 func (s *shrinker) items() bool {
 	progress := false
 	for size := (len(s.best.Items) + 1) / 2; size > 0; size /= 2 {
@@ -57,7 +57,7 @@ func (s *shrinker) items() bool {
 	return progress
 }
 
-// events takes away what happens later: all of a time, then one by one.
+// events removes later events: all of a time, then one by one.
 func (s *shrinker) events() bool {
 	progress := false
 	for i := len(s.best.Then) - 1; i >= 0; i-- {
@@ -74,11 +74,11 @@ func (s *shrinker) events() bool {
 	return progress
 }
 
-// What makes an object an object, or both sides agree on what it is.
+// The members that identify an object, or that both sides need.
 var kept = map[string]bool{"apiVersion": true, "kind": true, "metadata": true, "name": true, "uid": true,
 	"schedulerName": true, "namespace": true, "profiles": true, "type": true, "object": true}
 
-// members takes away members and elements, outer ones first.
+// members removes members and elements, outer ones first.
 func (s *shrinker) members() bool {
 	progress := false
 	for i := 0; i < len(s.best.Items); i++ {
@@ -137,7 +137,7 @@ func at(v any, path []any) any {
 	return v
 }
 
-// removeAt takes an element out of the list at a path, which is a member or an element of something.
+// removeAt removes an element of the list at a path, which is a member or an element of something.
 func removeAt(root any, path []any, i int) {
 	list := at(root, path).([]any)
 	list = slices.Delete(slices.Clone(list), i, i+1)

@@ -13,8 +13,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// spy notes what plugins say while upstream schedules a pod. It sits between the framework and each
-// of its plugins, which notice nothing.
+// spy records the results of plugins while upstream schedules a pod. It wraps each plugin of the
+// framework, without any effect on them.
 type spy struct {
 	preFilter []pluginVerdict
 	limit     *fwk.PreFilterResult // the nodes that can be feasible; nil: all
@@ -73,7 +73,7 @@ func (p *spiedFilter) Filter(ctx context.Context, state fwk.CycleState, pod *cor
 	return status
 }
 
-// A doorkeeper is the first of all filters: it sees every node that is looked at.
+// A doorkeeper is the first of all filters: it sees every evaluated node.
 type doorkeeper struct{ spy *spy }
 
 func (d *doorkeeper) Name() string { return "Doorkeeper" }
@@ -81,7 +81,7 @@ func (d *doorkeeper) Name() string { return "Doorkeeper" }
 func (d *doorkeeper) Filter(_ context.Context, _ fwk.CycleState, _ *corev1.Pod,
 	node fwk.NodeInfo) *fwk.Status {
 	name := node.Node().Name
-	// Where pods are nominated to the node it is looked at twice; the last word counts.
+	// With nominated pods a node is evaluated twice; the last verdict counts.
 	if _, again := d.spy.verdicts[name]; again {
 		d.spy.order = slices.DeleteFunc(d.spy.order, func(n string) bool { return n == name })
 	}
@@ -139,11 +139,11 @@ func (n *spiedNormalize) NormalizeScore(ctx context.Context, state fwk.CycleStat
 type spiedProfile struct {
 	framework framework.Framework
 	spy       *spy
-	filters   []fwk.FilterPlugin // as they were
+	filters   []fwk.FilterPlugin // the original plugins
 	scorers   []string
 	weights   map[string]int
 
-	preemption *preemptionSpy // nil: there is none
+	preemption *preemptionSpy // nil: none
 }
 
 func spyOn(f framework.Framework) *spiedProfile {
@@ -170,7 +170,7 @@ func spyOn(f framework.Framework) *spiedProfile {
 	return p
 }
 
-// report tells of an attempt that began to look at the node with index start.
+// report describes an attempt that started with the node of index start.
 func (p *spiedProfile) report(r *run, pod *corev1.Pod, state fwk.CycleState, start int,
 	result scheduler.ScheduleResult, err error) *attempt {
 	a := &attempt{
@@ -218,7 +218,7 @@ func (p *spiedProfile) passedPreFilter() bool {
 	return true
 }
 
-// survey asks every filter plugin about every node.
+// survey calls every filter plugin for every node.
 func (p *spiedProfile) survey(ctx context.Context, state fwk.CycleState, pod *corev1.Pod,
 	nodes []fwk.NodeInfo) survey {
 	s := survey{}
@@ -241,8 +241,8 @@ func (p *spiedProfile) survey(ctx context.Context, state fwk.CycleState, pod *co
 	return s
 }
 
-// dropNominated: the node that the pod was promised is looked at before all others. Where it will
-// not do it has its turn among them once more, if it has one.
+// dropNominated: the nominated node is evaluated before all others. If it does not fit it may
+// be evaluated again among them.
 func (p *spiedProfile) dropNominated(nominated, first string) {
 	s := p.spy
 	if nominated == "" || len(s.order) == 0 || s.order[0] != nominated {
@@ -253,8 +253,8 @@ func (p *spiedProfile) dropNominated(nominated, first string) {
 	}
 }
 
-// fillNodes tells of the nodes looked at. Upstream only stops when it has found one node more than
-// it wants; that one is not told of.
+// fillNodes reports the evaluated nodes. Upstream stops only when it has found one node more than
+// it wants; that one is not reported.
 func (p *spiedProfile) fillNodes(a *attempt, result scheduler.ScheduleResult) {
 	passed := 0
 	for _, name := range p.spy.order {

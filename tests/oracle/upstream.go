@@ -39,24 +39,24 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 )
 
-// upstream is kube-scheduler in process, one node at a time. The Scheduler is made once; every case
-// gives it a cache, a queue, a snapshot and profiles of its own. The scheduling of a pod is
-// upstream's own SchedulePod.
+// upstream is kube-scheduler in process, one node at a time. The Scheduler is created once; every
+// case has its own cache, queue, snapshot and profiles. Pods are scheduled by upstream's own
+// SchedulePod.
 type upstream struct {
 	ctx      context.Context
 	logger   klog.Logger
 	client   clientset.Interface
 	sched    *scheduler.Scheduler
 	registry frameworkruntime.Registry
-	waits    frameworkruntime.Registry // the same, preemption waits until its victims are deleted
-	preempts *preemptionSpy            // of the attempt under way
+	waits    frameworkruntime.Registry // the same, but preemption waits until its victims are deleted
+	preempts *preemptionSpy            // of the current attempt
 	recorder *metrics.MetricAsyncRecorder
-	spare    framework.Framework // the profile that it was made with: has what is the same in all
-	known    map[string]bool     // all other plugins are taken out of every profile
+	spare    framework.Framework // its original profile, with everything that is shared
+	known    map[string]bool     // all other plugins are removed from every profile
 	parallel int
 }
 
-// member gives a pointer to an unexported member.
+// member returns a pointer to an unexported member.
 func member[T any](object any, name string) *T {
 	f := reflect.ValueOf(object).Elem().FieldByName(name)
 	if !f.IsValid() || f.Type() != reflect.TypeFor[T]() {
@@ -69,7 +69,7 @@ func newUpstream(ctx context.Context, known map[string]bool) (*upstream, error) 
 	return newUpstreamWith(ctx, known, 1)
 }
 
-// newUpstreamWith: with a parallelism other than one nobody listens.
+// newUpstreamWith: with a parallelism other than one there is no spy.
 func newUpstreamWith(ctx context.Context, known map[string]bool, parallelism int) (*upstream, error) {
 	client := fake.NewSimpleClientset()
 	u := &upstream{
@@ -93,7 +93,7 @@ func newUpstreamWith(ctx context.Context, known map[string]bool, parallelism int
 	return u, nil
 }
 
-// registryThatWaits: the gate is looked at when plugins are registered.
+// registryThatWaits: the gate is read when plugins are registered.
 func registryThatWaits() frameworkruntime.Registry {
 	gates := utilfeature.DefaultMutableFeatureGate
 	before := gates.Enabled(features.SchedulerAsyncPreemption)
@@ -111,7 +111,7 @@ func registryThatWaits() frameworkruntime.Registry {
 type run struct {
 	*upstream
 	config   *testCase
-	script   map[string]*attempt // what the other side did, by attemptKey
+	script   map[string]*attempt // the other side's attempts, by attemptKey
 	ctx      context.Context
 	cache    internalcache.Cache
 	snapshot *internalcache.Snapshot
@@ -119,17 +119,17 @@ type run struct {
 	queue    *internalqueue.PriorityQueue
 	clock    *testingclock.FakeClock
 	profiles map[string]*spiedProfile
-	known    map[string]metav1.Object // as they are now
+	known    map[string]metav1.Object // current versions
 }
 
-// errConfig says that the configuration is refused.
+// errConfig is the error of a rejected configuration.
 var errConfig = errors.New("configuration")
 
 func attemptKey(uid string, number int) string { return fmt.Sprintf("%s %d", uid, number) }
 
-// run schedules the pods of a case. script says what the other side did: where upstream draws lots, or
-// its order of nodes is a map's, so that several nodes would have done, that side's choice stands;
-// and pods are tried again in its order.
+// run schedules the pods of a case. script has the other side's attempts: where upstream chooses at
+// random, or its order of nodes is a map's, so that several nodes are valid, that side's choice is
+// used; and pods are retried in its order.
 func (u *upstream) run(c *testCase, script []*attempt) ([]*attempt, error) {
 	ctx, cancel := context.WithCancel(u.ctx)
 	defer cancel()
@@ -257,7 +257,7 @@ func (r *run) makeProfiles(cfg *config.KubeSchedulerConfiguration) error {
 	return nil
 }
 
-// hintsOf: who wants to be told of which events.
+// hintsOf: which plugins registered for which events.
 func hintsOf(ctx context.Context, f framework.Framework) (internalqueue.QueueingHintMap, error) {
 	hints := internalqueue.QueueingHintMap{}
 	for _, plugin := range f.EnqueueExtensions() {
@@ -286,8 +286,8 @@ func decode[T any](item any) (*T, error) {
 	return object, nil
 }
 
-// readObject gives a typed object, with what an API server would fill in as far as berth's simulator
-// does so, too.
+// readObject returns a typed object, with the API server's defaults as far as berth's simulator
+// sets them.
 func readObject(item any) (metav1.Object, error) {
 	switch kind := kindOf(item); kind {
 	case "Node":
@@ -322,7 +322,7 @@ func readObject(item any) (metav1.Object, error) {
 	}
 }
 
-// The informers are never started: what they would have listed is put into their stores. nil: has none.
+// The informers are never started: their stores are filled directly. nil: not supported.
 func (r *run) store(object metav1.Object) cache.Indexer {
 	core, apps := r.factory.Core().V1(), r.factory.Apps().V1()
 	switch object.(type) {
@@ -348,7 +348,7 @@ func keyOf(object metav1.Object) string {
 	return fmt.Sprintf("%T %s/%s", object, object.GetNamespace(), object.GetName())
 }
 
-// change does what upstream's event handlers would. after nil: it is gone.
+// change does what upstream's event handlers would do. after nil: deleted.
 func (r *run) change(object, after metav1.Object) error {
 	before := r.known[keyOf(object)]
 	if after == nil && before == nil {
@@ -399,7 +399,7 @@ func (r *run) changePod(before, after metav1.Object) error {
 	}
 	switch {
 	case wasBound && isBound && was.Spec.NodeName != is.Spec.NodeName:
-		// Upstream's cache would end the process.
+		// Upstream's cache would exit the process.
 		return fmt.Errorf("pod %s moves from node to node", is.Name)
 	case wasBound && isBound:
 		return r.cache.UpdatePod(r.logger, was, is)
@@ -420,7 +420,7 @@ func (r *run) changePod(before, after metav1.Object) error {
 	return nil
 }
 
-// load takes the objects of a manifest: pods come last, those that are to be placed after the others.
+// load adds the objects of a manifest: pods last, those to be placed after the others.
 func (r *run) load(items []any) error {
 	var list [4][]metav1.Object
 	for i, item := range items {
@@ -488,8 +488,8 @@ func (r *run) scheduleAll() ([]*attempt, error) {
 	return list, nil
 }
 
-// tryAgain: pods are tried again in the order of the other side. That they wait to be tried is upstream's
-// word: one that does not is not tried, and none that has been tried too rarely is left.
+// tryAgain: pods are retried in the order of the other side. Upstream decides whether they wait: a
+// pod that does not is not tried, and no pod may be left that was tried too rarely.
 func (r *run) tryAgain(list, script []*attempt) ([]*attempt, error) {
 	for {
 		var next *corev1.Pod
@@ -543,11 +543,11 @@ func (r *run) schedule(info *framework.QueuedPodInfo) (*attempt, error) {
 		return nil, err
 	}
 	r.queue.DeleteNominatedPodIfExists(assumed)
-	// The binding comes back as a pod that has a node.
+	// The watch delivers the bound pod.
 	return a, r.change(pod, assumed)
 }
 
-// isBest tells whether no node has a higher total than this one.
+// isBest returns whether no node has a higher total than this one.
 func (a *attempt) isBest(node string) bool {
 	found, best, total := false, int64(0), int64(0)
 	for i, n := range a.Feasible {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The terms of pods that run: kept once, counted by node, found by whom they mean. */
+/* The terms of running pods: stored once, counted by node, found by the pods they select. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 
 #define WEB TERMS({"zone", "app=web"})
 
-/* Some node carries the topology key. */
+/* Whether some node has the topology key. */
 static void add_zone(struct fixture *f)
 {
     ADD_NODE(f, .name = "zoned", .labels = "zone=a");
@@ -85,12 +85,12 @@ static void found_by_the_pods_they_match(void **state)
          "", "team=x", 1},
         {TERMS({"zone", "", .more = "'namespaceSelector':{'matchLabels':{'team':'x'}}"}), "default",
          "", "", 0},
-        /* A selector that excludes, of a pod that runs, is asked about real labels. */
+        /* A running pod's selector with a negative requirement is evaluated on real labels. */
         {TERMS({"zone", "",
                 .more = "'namespaceSelector':{'matchExpressions':[{'key':'team','operator':"
                         "'DoesNotExist'}]}"}),
          "other", "", "team=x", 0},
-        /* Values that are named twice do not make a term count twice. */
+        /* Duplicate values do not make a term count twice. */
         {TERMS({"zone", .more = "'labelSelector':{'matchExpressions':[{'key':'app','operator':'In',"
                                 "'values':['web','db','web']}]}"}),
          "default", "app=web", "", 1},
@@ -109,7 +109,7 @@ static void found_by_the_pods_they_match(void **state)
     }
 }
 
-/* A term with a broken selector takes the others of its kind with it, but not those of others. */
+/* An invalid selector disables all terms of its kind in the pod, but not those of other kinds. */
 static void a_wrong_term_spoils_its_kind(void **state)
 {
     (void)state;
@@ -135,7 +135,7 @@ static void no_affinity_to_pods_is_none(void **state)
     object_unref(o);
 }
 
-/* The topology key of a term: who finds it changes with the nodes, not with the pods. */
+/* Which terms are found by their topology key changes with the nodes, not with the pods. */
 static void found_while_a_node_carries_the_key(void **state)
 {
     (void)state;

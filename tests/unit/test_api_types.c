@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of all API types: against upstream's .proto files, against objects that upstream
- * encoded, and against themselves with random objects.
+ * The tables of all API types: compared with upstream's .proto files, with objects that upstream
+ * encoded, and round trips of random objects.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static void collect_all(type_vec *types)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* The whole file; the caller frees p. False where there is none. */
+/* Reads the whole file; the caller frees p. Returns false if it does not exist. */
 static bool read_file(const char *path, struct str *ret_bytes)
 {
     struct buf b = BUF_INIT;
@@ -97,7 +97,7 @@ static const struct proto_field *find_field(const proto_field_vec *fields, const
     return NULL;
 }
 
-/* Is `text` of a .proto the type `full`? Within its own package a name may stand alone. */
+/* Whether `text` of a .proto means the type `full`. Within its own package a name may be short. */
 static bool is_type(struct str text, const char *full)
 {
     if (str_starts(text, STR(".")))
@@ -140,7 +140,7 @@ static bool value_matches(const struct field *f, struct str text)
     return false;
 }
 
-/* "map<string, X>" where the entry's value is an X. */
+/* Whether it is "map<string, X>" with an entry value of type X. */
 static bool map_matches(const struct field *f, struct str text)
 {
     if (!str_starts(text, STR("map<string,")) || !str_ends(text, STR(">")))
@@ -204,7 +204,7 @@ static size_t member_size(const struct field *f)
     return 0;
 }
 
-/* Members are all described and so ordered that only the end of a struct is padded. */
+/* All members are described, and only the end of a struct is padded. */
 static void test_structs_have_no_holes(void **state UNUSED)
 {
     type_vec types = {0};
@@ -225,7 +225,7 @@ static void test_structs_have_no_holes(void **state UNUSED)
 struct filler {
     struct rand *r;
     struct arena *a;
-    size_t size; /* 1 to 100: how rich */
+    size_t size; /* 1 to 100: how many fields are filled */
 };
 
 static struct str random_str(struct filler *f)
@@ -246,7 +246,7 @@ static int64_t random_int(struct filler *f)
                                    : (int64_t)(rand_u64(f->r) >> rand_below(f->r, 64));
 }
 
-/* Texts that survive: canonical quantities, times of the precision of their type. */
+/* Texts that survive a round trip: canonical quantities, times with the precision of their type. */
 static void fill_custom(struct filler *f, const struct custom *custom, void *out)
 {
     static const char *const quantities[] = {"0", "1", "100m", "1Gi", "1500Mi", "12e6", "5n", "3k"};
@@ -344,7 +344,7 @@ static void fill(struct filler *f, const struct type *type, void *out)
     }
 }
 
-/* Encodes body, decodes that again and expects the same; the encoded bytes stay in out. */
+/* Encodes body, decodes it again and expects the same; the encoded bytes stay in out. */
 static bool survives(const struct kind *kind, const void *body, enum encoding encoding,
                      struct buf *out)
 {
@@ -361,7 +361,7 @@ static bool survives(const struct kind *kind, const void *body, enum encoding en
     if (!equal)
         print_error("%.*s comes back changed: %.*s\n", STR_ARG(kind->kind),
                     encoding == ENCODING_JSON ? (int)out->n : 0, out->p);
-    /* A second round gives the same bytes. */
+    /* A second round trip returns the same bytes. */
     struct buf again = BUF_INIT;
     object_encode(kind, object_body(o), encoding, &again);
     equal = equal && str_eq(buf_str(out), buf_str(&again));
@@ -396,7 +396,7 @@ static void test_random_objects_survive_both_codecs(void **state UNUSED)
     }
 }
 
-/* --- what upstream encoded -------------------------------------------------------------------- */
+/* --- objects encoded by upstream -------------------------------------------------------------- */
 
 struct type_meta {
     struct str kind, api_version;
@@ -468,7 +468,7 @@ static void decode_golden(const struct golden *g, enum encoding encoding, object
         fail_msg("%s: %s", g->name, err.msg);
 }
 
-/* The path of a pointer, list or map that is empty in an object that upstream filled; or NULL. */
+/* The path of an empty pointer, list or map in an object that upstream filled; NULL if none. */
 static const char *find_empty(const struct type *type, const char *value)
 {
     for (size_t i = 0; i < type->n_fields; i++) {
@@ -503,7 +503,7 @@ static void check_same(const struct golden *g, const struct object *a, const str
         fail_msg("%s: %s was not read", g->name, empty);
 }
 
-/* The memory of an object is guessed from its wire size: little is left over. */
+/* An object's memory is estimated from its wire size: little is left over. */
 static void check_size(const struct golden *g, const struct object *o, size_t wire)
 {
     if (object_size(o) > 4 * wire + 2 * g->kind->type->size + 1024)
@@ -564,7 +564,7 @@ static void test_golden_objects_agree(void **state UNUSED)
             fail_msg("no golden %.*s", STR_ARG(kind_get((enum kind_id)id)->kind));
 }
 
-/* Cuts the next frame off: a line of JSON, or protobuf after its length. */
+/* Takes the next frame: a line of JSON, or protobuf after its length. */
 static bool next_frame(struct str *rest, enum encoding encoding, struct str *ret_frame)
 {
     if (encoding == ENCODING_JSON)

@@ -27,7 +27,7 @@ struct piece {
     char mark;
 };
 
-/* Pieces are zeroed, aligned, and none overlaps another: each still holds its mark at the end. */
+/* Allocations are zeroed, aligned, and do not overlap: each still has its mark at the end. */
 static bool pieces_are_apart(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;
@@ -60,7 +60,7 @@ static void properties(void **state)
     assert_true(prop_run("arena pieces are apart", 200, pieces_are_apart, NULL));
 }
 
-/* A reset arena that does the same again holds one chunk in the end and takes no other. */
+/* A reset arena that repeats the same allocations ends with one chunk and allocates no other. */
 static void reset_settles(void **state)
 {
     (void)state;
@@ -82,7 +82,7 @@ static void reset_settles(void **state)
     arena_release(&a);
 }
 
-/* What is reused after a reset comes up zeroed. */
+/* Memory reused after a reset is zeroed. */
 static void reset_zeroes(void **state)
 {
     (void)state;
@@ -105,7 +105,7 @@ static void huge_pieces_go(void **state)
     char *huge = arena_alloc(&a, 10 * ARENA_CHUNK_MAX, 64);
     assert_int_equal((uintptr_t)huge % 64, 0);
     huge[10 * ARENA_CHUNK_MAX - 1] = 1;
-    /* The chunk in use goes on being used. */
+    /* The current chunk stays in use. */
     char *after = arena_alloc(&a, 10, 1);
     assert_ptr_equal(after, before + 10);
     assert_true(a.total > 10 * ARENA_CHUNK_MAX);
@@ -113,7 +113,7 @@ static void huge_pieces_go(void **state)
     assert_int_equal(a.total, ARENA_CHUNK_MIN);
     assert_null(a.huge);
     arena_release(&a);
-    /* Also where it was the first. */
+    /* Even if it was the first. */
     arena_alloc(&a, 2 * ARENA_CHUNK_MAX, 1);
     arena_reset(&a);
     assert_int_equal(a.total, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attempt_buffers: refused nodes are told apart by everything that was said of them. */
+/* attempt_buffers: rejected nodes are distinguished by their whole verdict. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 #include "engine/cycle/attempt_buffers.h"
 
-/* A run ends where anything is different, were it one member of the verdict. */
+/* A run ends where any member of the verdict differs. */
 static void runs_are_of_the_same_verdict(void **state)
 {
     (void)state;

@@ -44,7 +44,7 @@ static void drop_pem(struct pem *pem)
     buf_release(&pem->key);
 }
 
-/* A client that shows a certificate to a server that takes any. */
+/* A client that presents a certificate to a server that accepts any. */
 struct shown {
     struct tls_config *client, *server;
     struct tls_conn *conn[2];
@@ -89,7 +89,7 @@ static void hide(struct shown *s)
     tls_config_unref(s->server);
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static int set_up(void **state)
 {
@@ -236,7 +236,7 @@ static void test_bad_tokens(void **state)
     answer_token("{'error':'expired'}", false);
     assert_int_equal(ask_token("Bearer x").verdict, AUTHN_REFUSED);
     assert_non_null(strstr(fake_log_text(), "[invalid bearer token, expired]"));
-    /* With an error nothing is kept, without one the refusal is. */
+    /* Errors are not cached, denials are. */
     answer_token("{'authenticated':false}", false);
     assert_int_equal(ask_token("Bearer x").verdict, AUTHN_REFUSED);
     assert_int_equal(ask_token("Bearer x").verdict, AUTHN_REFUSED);
@@ -265,7 +265,7 @@ static void test_cancel(void **state)
     x.headers.list.v[0].value = STR("Bearer another");
     assert_null(authn_check(authn, &x, on_who, &w));
     assert_int_equal(w.verdict, AUTHN_BUSY);
-    /* Another address has its turn. */
+    /* Another address is served next. */
     x.remote_host = STR("10.0.0.2");
     assert_non_null(authn_check(authn, &x, on_who, &w));
     loop_step(k.loop, NSEC_PER_MSEC);
@@ -314,7 +314,7 @@ static void test_certificate_by_file(void **state)
     assert_certificate(ask(jane, NULL, 0), "jane () [dev ops system:authenticated] ");
     assert_int_equal(ask(eve, NULL, 0).verdict, AUTHN_REFUSED);
     assert_int_equal(ask(show(&old, &ca, "joe", NULL, -1), NULL, 0).verdict, AUTHN_REFUSED);
-    /* The file changes, and so does who is believed. A broken one changes nothing. */
+    /* The file changes, and with it the trusted certificates. An invalid file changes nothing. */
     write_file(path, STR("no certificate"));
     loop_step(k.loop, 2 * NSEC_PER_MSEC);
     assert_certificate(ask(jane, NULL, 0), "jane () [dev ops system:authenticated] ");
@@ -378,7 +378,7 @@ static const struct http_header remote[] = {
     {STR_INIT("x-remote-extra-acme.com%2fproject"), STR_INIT("p2")},
 };
 
-/* Whoever comes before the lookup is through waits for it. */
+/* Requests before the end of the lookup wait for it. */
 static void test_lookup(void **state)
 {
     (void)state;
@@ -390,12 +390,12 @@ static void test_lookup(void **state)
     const struct tls_peer *proxy = show(&front, &other_ca, "front", NULL, 0);
     assert_user(ask(proxy, remote, ARRAY_LEN(remote)), "kim (u-9) [a b system:authenticated] "
                                                        "{'acme.com/project':['p1','p2']}");
-    /* A proxy that names nobody is no user of the other CA. */
+    /* A proxy without a user name is not a user of the other CA. */
     assert_int_equal(ask(proxy, NULL, 0).verdict, AUTHN_REFUSED);
     assert_int_equal(
         ask(show(&stranger, &other_ca, "someone", NULL, 0), remote, ARRAY_LEN(remote)).verdict,
         AUTHN_REFUSED);
-    /* A user's own certificate does not make headers true. */
+    /* A user's own certificate does not validate headers. */
     assert_certificate(ask(tls_conn_peer(user.conn[1]), remote, ARRAY_LEN(remote)),
                        "jane () [system:authenticated] ");
     assert_user(ask(NULL, remote, ARRAY_LEN(remote)), ANONYMOUS);

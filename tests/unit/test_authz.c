@@ -212,7 +212,7 @@ static void test_cache(void **state)
     assert_int_equal(fake_api_count(k.api), 4);
 }
 
-/* --- many who ask ----------------------------------------------------------------------------- */
+/* --- many requests ---------------------------------------------------------------------------- */
 
 static struct str nobody_group = STR_INIT(GROUP_UNAUTHENTICATED);
 static const struct user_info nobody = {.username = STR_INIT(USER_ANONYMOUS),
@@ -225,7 +225,7 @@ static void hang(void)
                                                  .forever = true});
 }
 
-/* Asks about n paths of their own; those that wait are in calls, the others were told. */
+/* Requests n different paths; pending ones are in calls, the others were answered. */
 static size_t ask_many(const struct user_info *user, const char *from, size_t n, struct verdict *v,
                        struct authz_call **calls)
 {
@@ -244,7 +244,7 @@ static void turn(int n)
         loop_step(k.loop, NSEC_PER_MSEC);
 }
 
-/* However many ask at once, only so many reviews are under way; the rest is told at once. */
+/* The number of concurrent reviews is limited; requests above the limit fail at once. */
 static void test_busy_and_cancel(void **state)
 {
     (void)state;
@@ -262,7 +262,7 @@ static void test_busy_and_cancel(void **state)
     assert_int_equal(v.told, ARRAY_LEN(calls) - n);
 }
 
-/* Requests that are gone hold nobody up: what they asked is not sent. */
+/* Cancelled requests do not delay others: their reviews are not sent. */
 static void test_cancelled_reviews_take_no_turn(void **state)
 {
     (void)state;
@@ -280,12 +280,13 @@ static void test_cancelled_reviews_take_no_turn(void **state)
     assert_int_equal(gone.told, 0);
     int64_t before = time_mono();
     assert_int_equal(ask(&jane, "/metrics").verdict, AUTHZ_ALLOWED);
-    /* 20,000 were asked; at 200 a second they would take a hundred seconds. */
+    /* 20,000 requests; at 200 a second they would take a hundred seconds. */
     assert_true(time_mono() - before < 20 * NSEC_PER_SEC);
     assert_true(fake_api_count(k.api) <= REVIEWS_SENT_MAX + 1);
 }
 
-/* Strangers leave room for users, one user leaves room for another, and so do addresses. */
+/* Anonymous requests leave room for users, one user leaves room for another, and so do
+ * addresses. */
 static void test_turns(void **state)
 {
     (void)state;
@@ -299,7 +300,7 @@ static void test_turns(void **state)
     }
     assert_int_equal(strangers.told, 800 - REVIEWS_ANONYMOUS_MAX);
     assert_int_equal(strangers.verdict, AUTHZ_BUSY);
-    /* Half of what may be under way is left for users. */
+    /* Half of the limit is reserved for users. */
     size_t half = REVIEWS_SENT_MAX / 2;
     assert_int_equal(ask_many(&jane, "b", 400, &users, calls), half + REVIEWS_WAITING_MAX);
     assert_int_equal(users.verdict, AUTHZ_BUSY);
@@ -308,7 +309,7 @@ static void test_turns(void **state)
     assert_int_equal(ask_many(&joe, "c", 10, &users, calls), 10);
 }
 
-/* The same question at the same time is one question, however many wait for its answer. */
+/* Equal concurrent requests share one review. */
 static void test_same_question(void **state)
 {
     (void)state;
@@ -327,7 +328,7 @@ static void test_same_question(void **state)
     assert_int_equal(fake_api_count(k.api), 1);
 }
 
-/* Where it is never this one's turn it is told so. */
+/* A request that is not served in time gets an error. */
 static void test_late(void **state)
 {
     (void)state;

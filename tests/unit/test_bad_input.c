@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plugins that break their promises and objects that nobody should have made: the pod gets a clear
- * status and the others go on. */
+/* Plugins that break their contract and invalid objects: the pod gets a clear status, and
+ * scheduling continues. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 #include "plugins/registry.h"
 #include "puppet.h"
 
-/* --- codes that there are not ----------------------------------------------------------------- */
+/* --- unknown codes ---------------------------------------------------------------------------- */
 
 struct code_case {
     enum puppet_point point;
@@ -39,7 +39,7 @@ static const struct code_case code_cases[] = {
      AT(NORMALIZE) | AT(RESERVE) | AT(UNRESERVE) | AT(PERMIT) | AT(PRE_FLIGHT) | AT(PRE_BIND) | \
      AT(BIND) | AT(POST_BIND) | AT(HINT))
 
-/* Only pod "bad" is treated badly. */
+/* Only pod "bad" fails. */
 static enum puppet_point bad_point;
 static enum berth_code bad_code;
 
@@ -64,7 +64,7 @@ static void undefined_codes_are_errors_at_every_point(void **state)
         puppet_add("A", EVERYTHING)->hook = be_bad;
         puppet_scene(&f, 2);
         ADD_POD(&f, .name = "bad", .priority = 10);
-        /* Somebody is promised a node, so that AddPod has something to do. */
+        /* A pod is nominated, so that AddPod is called. */
         struct object *promised = POD(.name = "promised", .priority = 10, .nominated = "n0");
         struct berth_pod *pod = pod_info_new(promised, &f.engine->names);
         nominator_set(&f.engine->queue.nominator, pod, STR("n0"));
@@ -73,7 +73,7 @@ static void undefined_codes_are_errors_at_every_point(void **state)
                  (int)bad_code);
         assert_told(&f, "bad", "SchedulerError", text);
         assert_int_equal(engine_get_stats(f.engine).binding, 0);
-        /* The others go on. */
+        /* Other pods are scheduled. */
         ADD_POD(&f, .name = "good");
         fixture_settle(&f);
         assert_non_null(fixture_node_of(&f, "good"));
@@ -97,7 +97,7 @@ static enum berth_code never(void *self, const struct berth_cycle *cycle,
     return BERTH_SUCCESS;
 }
 
-/* Refuses all nodes, or brings all back. */
+/* Rejects all nodes, or restores all. */
 static enum berth_code bad_batch(void *self, const struct berth_cycle *cycle,
                                  const struct berth_pod *pod, struct berth_filter_batch *batch,
                                  struct berth_status *status)
@@ -131,7 +131,7 @@ static void batches_that_lie(void **state)
          "running \"A\" filter plugin: status Error (1) without a reason"},
         {77, 0, false, "SchedulerError",
          "running \"A\" filter plugin: status undefined (77) without a reason"},
-        /* What another plugin refused stays refused. */
+        /* Nodes rejected by another plugin stay rejected. */
         {0, 0, true, "Unschedulable", "0/2 nodes are available: 2 no."},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -148,7 +148,7 @@ static void batches_that_lie(void **state)
         struct puppet *a = puppet_add("A", AT(FILTER));
         a->plugin.filter = never;
         a->plugin.filter_many = bad_batch;
-        puppet_add("Last", AT(FILTER)); /* must not see what is out of the race */
+        puppet_add("Last", AT(FILTER)); /* must not get rejected nodes */
         puppet_scene(&f, 2);
         ADD_POD(&f, .name = "p");
         fixture_settle(&f);
@@ -158,7 +158,7 @@ static void batches_that_lie(void **state)
     }
 }
 
-/* --- plugins that answer badly, or never ------------------------------------------------------ */
+/* --- plugins with wrong or missing answers ---------------------------------------------------- */
 
 static struct berth_binding_op *last_op;
 
@@ -184,13 +184,13 @@ static void a_silent_extender_blocks_no_other_call(void **state)
         fixture_settle(&f);
         assert_int_equal(f.decisions.n, 20);
         assert_int_equal(engine_get_stats(f.engine).binding, 1);
-        /* Deleted, it stays until the answer comes; the engine may end without one. */
+        /* A deleted pod stays until the answer arrives; the engine may be freed without one. */
         fixture_delete(&f, POD(.name = "bad"));
         fixture_release(&f);
     }
 }
 
-/* Answers, and answers again by returning; the next plugin takes its time. */
+/* A answers twice; B does not answer yet. */
 static void answer_twice(struct puppet_call *call)
 {
     if (call->point != PUPPET_PRE_BIND)
@@ -224,7 +224,7 @@ static void an_answer_too_many_is_not_the_next_plugins(void **state)
     fixture_release(&f);
 }
 
-/* Asks for the binding to be written, twice. */
+/* Submits the binding twice. */
 static void write_twice(struct puppet_call *call)
 {
     if (call->point != PUPPET_BIND)
@@ -255,7 +255,7 @@ static void the_last_of_two_writes_counts(void **state)
     fixture_release(&f);
 }
 
-/* Writes and says that it has failed; or that it is done. */
+/* Submits the binding and returns an error; or success. */
 static void write_and_answer(struct puppet_call *call)
 {
     if (call->point != PUPPET_BIND)
@@ -283,7 +283,7 @@ static void the_answer_of_an_abandoned_write_is_ignored(void **state)
     fixture_release(&f);
 }
 
-/* --- too much of everything ------------------------------------------------------------------- */
+/* --- excessive sizes -------------------------------------------------------------------------- */
 
 static void log_too_much(struct puppet_call *call)
 {
@@ -316,9 +316,9 @@ static void reasons_without_end_are_cut(void **state)
     fixture_release(&f);
 }
 
-/* --- objects that nobody should have made ----------------------------------------------------- */
+/* --- invalid objects -------------------------------------------------------------------------- */
 
-/* In a profile of in-tree plugins; the pod must get a node or a status, and the next one a node. */
+/* With in-tree plugins; the pod must get a node or a status, and the next pod a node. */
 static void assert_survives(struct fixture *f, const char *pod)
 {
     fixture_settle(f);
@@ -353,7 +353,7 @@ static void odd_amounts(void **state)
     for (size_t i = 0; i < ARRAY_LEN(amounts) * ARRAY_LEN(amounts); i++) {
         const char *has = amounts[i % ARRAY_LEN(amounts)], *wants = amounts[i / ARRAY_LEN(amounts)];
         struct fixture f;
-        /* Upstream's scores overflow here, and no pod is placed any more; the gate mends that. */
+        /* Upstream's scores overflow here, and no pod is placed any more; the gate fixes that. */
         fixture_init_features(&f, NULL, "BerthSaneScores=true");
         for (int n = 0; n < 2; n++) {
             ADD_NODE(&f, .name = textf("n%d", n), .cpu = has, .memory = has,
@@ -375,7 +375,7 @@ static void odd_objects(void **state)
 {
     (void)state;
     static const char *const pods[] = {
-        /* Words that no enum has. */
+        /* Values outside of the enums. */
         "{'metadata':{'name':'p','uid':'p'},'spec':{'schedulerName':"
         "'default-scheduler','restartPolicy':'Perhaps','preemptionPolicy':'Sometimes',"
         "'dnsPolicy':'?','tolerations':[{'operator':'Almost','effect':'Funny'}],"
@@ -383,9 +383,9 @@ static void odd_objects(void **state)
         "'containers':[{'name':'c','imagePullPolicy':'Tomorrow','ports':[{'hostPort':"
         "-7,'protocol':'CARRIER-PIGEON'}]}]},'status':{'phase':'Dreaming',"
         "'conditions':[{'type':'X','status':'Y'}]}}",
-        /* No names at all. */
+        /* Empty names. */
         "{'metadata':{},'spec':{'schedulerName':'default-scheduler'}}",
-        /* Nothing in it, and absurd numbers. */
+        /* Empty objects, and absurd numbers. */
         "{'metadata':{'name':'p','uid':'p'},'spec':{'schedulerName':"
         "'default-scheduler','priority':-2147483648,'containers':[{},{}],"
         "'initContainers':[{}],'nodeSelector':{'':''},'affinity':{'nodeAffinity':{"
@@ -409,7 +409,7 @@ static void odd_objects(void **state)
         fixture_add(&f, object_jsonf(KIND_NODE, "%s", node));
         fixture_add(&f, object_jsonf(KIND_POD, "%s", pod));
         assert_survives(&f, i / ARRAY_LEN(nodes) == 1 ? "" : "p");
-        /* And gone again. */
+        /* Deleted again. */
         fixture_delete(&f, object_jsonf(KIND_POD, "%s", pod));
         fixture_delete(&f, object_jsonf(KIND_NODE, "%s", node));
         fixture_delete(&f, object_jsonf(KIND_NODE, "%s", node));

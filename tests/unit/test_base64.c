@@ -12,7 +12,7 @@
 
 static const struct {
     const char *text;
-    const char *bytes; /* NULL: refused */
+    const char *bytes; /* NULL: rejected */
 } cases[] = {
     {"", ""},
     {"Zg==", "f"},

@@ -46,7 +46,7 @@ static bool as_bools(struct rand *r, size_t size, void *ctx)
         model[0][i] &= model[1][i];
     bitset_and(&s[0], &s[1]);
     ok = ok && same(&s[0], model[0]);
-    /* Smaller or larger; what was cut off does not come back. */
+    /* Shrinks and grows; truncated bits stay zero. */
     for (int i = 0; i < 3; i++) {
         size_t to = rand_below(r, BITS);
         bitset_resize(&s[0], to);

@@ -50,7 +50,7 @@ static void taking(void **state)
     free(text);
 }
 
-/* The maximum holds to the byte, by whatever way the bytes come. */
+/* The maximum is exact, by every function that appends. */
 static void maximum(void **state)
 {
     (void)state;
@@ -61,7 +61,7 @@ static void maximum(void **state)
             buf_add_char(&b, 'x');
         assert_false(b.overflow);
         assert_int_equal(b.n, max);
-        /* The NUL is not the user's. */
+        /* The NUL does not count. */
         assert_int_equal(strlen(buf_cstr(&b)), max);
         buf_add_char(&b, 'y');
         assert_true(b.overflow);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cache: every rule by name, then random streams beside a slow model. */
+/* The cache: every rule by name, then random streams compared with a slow model. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,7 +29,7 @@ static void bench_init(struct bench *b)
 static void bench_release(struct bench *b)
 {
     cache_release(&b->c);
-    assert_int_equal(b->names.by_text.n, 0); /* all names were given back */
+    assert_int_equal(b->names.by_text.n, 0); /* all names were released */
     intern_release(&b->names);
 }
 
@@ -245,7 +245,7 @@ static void zones_take_turns(void **state)
     static const struct {
         const char *rule;
         struct {
-            const char *name, *labels; /* labels NULL: it goes */
+            const char *name, *labels; /* labels NULL: the node is deleted */
         } steps[8];
         const char *order;
     } table[] = {
@@ -394,7 +394,7 @@ static void images_of_a_removed_node_with_pods_are_gone(void **state)
     bench_release(&b);
 }
 
-/* --- what pods bring along -------------------------------------------------------------------- */
+/* --- derived from pods ------------------------------------------------------------------------ */
 
 static void set_pod_with(struct bench *b, const char *name, const char *spec)
 {
@@ -598,7 +598,7 @@ static void the_node_set_grows_when_a_slot_gets_a_node_or_loses_it(void **state)
     cache_remove_pod(&b.c, STR("q"));
     GREW(true);
     cache_refresh(&b.c);
-    GREW(true); /* the order is a new one */
+    GREW(true); /* the order is a new array */
     cache_refresh(&b.c);
     GREW(false);
 #undef GREW
@@ -624,7 +624,7 @@ static void columns_grow_with_the_cluster(void **state)
     bench_release(&b);
 }
 
-/* --- random streams beside the model ---------------------------------------------------------- */
+/* --- random streams compared with the model --------------------------------------------------- */
 
 #define MIB         ((int64_t)1 << 20)
 #define GIB         ((int64_t)1 << 30)
@@ -678,7 +678,7 @@ static const char *const claims[MODEL_CLAIMS] = {
     "{'name':'scratch','ephemeral':{}}",
 };
 
-/* By pod, kind and node; the last node is none. Immutable, so made once. */
+/* By pod, kind and node; the last node is none. Immutable, so created once. */
 static struct object *pod_objects[MODEL_PODS][POD_KINDS][MODEL_NODES + 1];
 static struct object *node_objects[MODEL_NODES][NODE_KINDS];
 
@@ -957,7 +957,7 @@ static bool order_agrees(struct stream *s)
     return true;
 }
 
-/* A copy to play with has the same pods and sums, and what is done to it stays there. */
+/* A scratch copy has the same pods and sums, and its changes do not affect the node. */
 static bool copy_agrees(struct stream *s, int node)
 {
     const struct berth_node *n = nth_node(s, node);
@@ -973,7 +973,7 @@ static bool copy_agrees(struct stream *s, int node)
     ok = ok && same("emptied copy's memory", node, copy.requested.memory, 0) &&
          same("emptied copy's ports", node, (int64_t)copy.used_ports.n, 0) &&
          !node_info_remove_pod(&copy, STR("nobody"));
-    /* Used again it is the node once more. */
+    /* A reused copy equals the node again. */
     node_info_borrow(&copy, n);
     ok = ok && sums_agree(s, node, &copy) && sums_agree(s, node, n);
     node_info_end_borrowing(&copy);
@@ -1007,7 +1007,7 @@ static bool step_pod(struct stream *s, int pod)
             cache_model_set_pod(&s->m, pod, kind, node, true);
             return true;
         }
-        node = s->m.pods[pod].node; /* it stays where it is */
+        node = s->m.pods[pod].node; /* its node does not change */
     }
     struct berth_pod *info = pod_info_new(pod_objects[pod][kind][node], &s->b.names);
     cache_set_pod(c, info);
@@ -1070,7 +1070,7 @@ static bool stream_agrees(struct rand *r, size_t size, void *ctx)
         if (!ok)
             fprintf(stderr, "after step %zu of %zu\n", i, steps);
     }
-    /* Half of the time everything is taken away one by one, else all at once. */
+    /* Half of the time everything is removed one by one, otherwise all at once. */
     bool one_by_one = rand_below(r, 2);
     for (int i = 0; one_by_one && i < MODEL_PODS; i++)
         cache_remove_pod(&s.b.c, object_meta(pod_objects[i][0][0])->uid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CBOR: against the examples of RFC 8949, and against bytes that apimachinery's serializer made. */
+/* CBOR: compared with the examples of RFC 8949 and with bytes of apimachinery's serializer. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -99,7 +99,7 @@ static void test_numbers_out_of_range(void **state)
         buf_release(&bytes);
         arena_release(&a);
     }
-    /* Beyond 64 bits a whole number is a float, as in Go. */
+    /* An integer above 64 bits becomes a float, as in Go. */
     expect("9223372036854775808", "fa5f000000");
     expect("9223372036854775807", "1b7fffffffffffffff");
     expect("-9223372036854775808", "3b7fffffffffffffff");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pods that were turned down alike: how often they are tried, and that none is forgotten. */
+/* Pods that were rejected for the same reason: how often they are tried, and that none is lost. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@ static const char *numbered(const char *what, int i)
     return names[at];
 }
 
-/* N pods that fit nowhere, each tried once; statuses are not answered from now on. */
+/* N unschedulable pods, each tried once; from now on status writes are not answered. */
 static void begin(struct fixture *f)
 {
     fixture_init(f, NULL, NULL);
@@ -37,13 +37,13 @@ static void begin(struct fixture *f)
     f->slow_status = true;
 }
 
-/* Attempts that have ended. */
+/* Completed attempts. */
 static size_t attempts(const struct fixture *f)
 {
     return f->decisions.n;
 }
 
-/* A pod goes: an event after which all who lack room are tried again. */
+/* Deletes a pod: an event that requeues all pods that lack resources. */
 static void somebody_leaves(struct fixture *f, const char *name)
 {
     ADD_POD(f, .name = name, .cpu = "100m", .memory = "64Mi", .node = "n");
@@ -76,7 +76,7 @@ static void no_attempt_before_the_status_is_written(void **state)
     for (int i = 0; i < 10; i++)
         somebody_leaves(&f, "x");
     assert_int_equal(attempts(&f), N + 1);
-    /* It took 20 ms: for as long again the server is left alone. */
+    /* The write took 20 ms: the server gets a pause of the same length. */
     fixture_pass(&f, 20 * NSEC_PER_MSEC);
     fixture_answer_statuses(&f);
     fixture_schedule(&f);
@@ -87,7 +87,7 @@ static void no_attempt_before_the_status_is_written(void **state)
     fixture_release(&f);
 }
 
-/* Thirty seconds in which nothing is ever answered, with ten events in each. */
+/* Thirty seconds without any answer, with ten events in each. */
 static void slow_writes_slow_retries_down(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void slow_writes_slow_retries_down(void **state)
     fixture_release(&f);
 }
 
-/* The same with answers at once: everybody is tried when his backoff has ended, if not before. */
+/* The same with immediate answers: every pod is tried by the end of its backoff at the latest. */
 static void backoff_still_ends(void **state)
 {
     (void)state;
@@ -119,7 +119,7 @@ static void backoff_still_ends(void **state)
         for (size_t k = 0; k < f.writes.n; k++)
             n += f.writes.v[k].kind == WRITE_POD_STATUS &&
                  str_is(object_meta(f.writes.v[k].pod)->name, numbered("large", i));
-        /* At 0, 1, 3, 7, 15 and 25 s, give or take a window, and now and then before. */
+        /* At 0, 1, 3, 7, 15 and 25 s, give or take a window, and sometimes earlier. */
         assert_in_range(n, 4, 20);
     }
     fixture_release(&f);
@@ -196,19 +196,19 @@ static void few_reports_are_under_way(void **state)
     fixture_schedule(&f);
     f.slow_status = true;
     size_t before = attempts(&f);
-    fixture_pass(&f, 20 * NSEC_PER_SEC); /* no backoff holds them */
+    fixture_pass(&f, 20 * NSEC_PER_SEC); /* all backoffs are over */
     somebody_leaves(&f, "x");
     assert_int_equal(attempts(&f), before + COHORT_MAX_REPORTS);
     somebody_leaves(&f, "x");
     assert_int_equal(attempts(&f), before + COHORT_MAX_REPORTS);
-    /* As their reports end, others get their turn. */
+    /* As their writes end, other pods are tried. */
     fixture_answer_statuses(&f);
     fixture_schedule(&f);
     assert_int_equal(attempts(&f), before + 2 * COHORT_MAX_REPORTS);
     fixture_release(&f);
 }
 
-/* Whatever is answered when: in the end there is room, and nobody has been forgotten. */
+/* In any order of answers: in the end there is room, and no pod is lost. */
 static bool nobody_is_forgotten(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A configuration file for a command: lines that tell what is wrong, and what would be right. */
+/* Configuration files of commands: lines with errors and suggestions. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -75,7 +75,7 @@ static void assert_lines(const char *text, const char *expected)
     free(lines);
 }
 
-/* Whatever kind each is of, and nothing that only follows from another. */
+/* Errors of every kind, without consequential ones. */
 static void all_problems_are_reported_at_once(void **state)
 {
     (void)state;
@@ -137,7 +137,7 @@ static void removed_features_are_reported_once(void **state)
 #define BETA(n) \
     "apiVersion: kubescheduler.config.k8s.io/v1beta" #n "\nkind: KubeSchedulerConfiguration\n"
 
-/* Paths and indexes are those of the file, not of what it is converted to. */
+/* Paths and indexes are those of the file, not of the converted configuration. */
 static void older_versions_are_reported_in_their_own_terms(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void older_versions_are_reported_in_their_own_terms(void **state)
         assert_lines(cases[i].text, cases[i].lines);
 }
 
-/* However much is wrong, so much is said; and the number of the rest. */
+/* The number of reported errors is limited; the last line counts the rest. */
 static void a_flood_of_problems_is_cut(void **state)
 {
     (void)state;
@@ -279,7 +279,7 @@ static void a_key_chooses(void **state)
         "kind: ConfigMap\nmetadata: {name: o}\ndata:\n  b: |\n" CONFIG "    parallelism: 3\n";
     static const struct {
         const char *key;
-        int32_t parallelism; /* 0: refused */
+        int32_t parallelism; /* 0: rejected */
         const char *within;
     } cases[] = {{"a", 1, "ConfigMap ns/m, key a"},   {"b", 0, ""},
                  {"m/b", 2, "ConfigMap ns/m, key b"}, {"ns/m/b", 2, "ConfigMap ns/m, key b"},
@@ -327,7 +327,7 @@ static void hints_agree_with_the_model(void **state)
     }
 }
 
-/* However long a name is, and whatever is in it. */
+/* Names of any length and content. */
 static void unknown_names_are_reported(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Older versions and Policy: what they mean in terms of v1. What their last releases made of many
- * more of them is test_old_configs.
+ * Older versions and Policy: their meaning in terms of v1. The results of their last releases for
+ * many more of them are in test_old_configs.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,8 @@ static void read_good(struct read *r, const char *text)
         fail_msg("%s", err.msg);
 }
 
-/* "A=1 B" of what the first profile names at a point; "*" stands for a disabled multiPoint. */
+/* "A=1 B": the first profile's plugins at an extension point; "*" stands for a disabled multiPoint.
+ */
 static void assert_point(const struct read *r, enum point point, const char *expected)
 {
     const struct plugins_config *plugins = r->config.profiles.v[0].plugins;
@@ -92,7 +93,7 @@ static void v1beta2_merges_the_file_into_its_defaults(void **state)
     arena_release(&r.arena);
 }
 
-/* v1beta1 did not merge by name, took its own constraints for meant, and weighed what was not. */
+/* v1beta1 did not merge by name, assumed List defaulting, and weighed what had no weight. */
 static void v1beta1_had_ways_of_its_own(void **state)
 {
     (void)state;
@@ -112,7 +113,7 @@ static void v1beta1_had_ways_of_its_own(void **state)
     assert_non_null(strstr(args_of(&r, "RequestedToCapacityRatio"),
                            json_quotes("[{'name':'cpu','weight':1},{'name':'a.b/c','weight':2}]")));
     arena_release(&r.arena);
-    /* What is wrong stays wrong. */
+    /* Errors stay errors. */
     struct err err = {0};
     arena_init(&r.arena, 0);
     assert_true(config_load("f",
@@ -123,7 +124,7 @@ static void v1beta1_had_ways_of_its_own(void **state)
     arena_release(&r.arena);
 }
 
-/* What counted the disks of one cloud is one plugin today. */
+/* The plugins that counted the disks of one cloud are one plugin today. */
 static void plugins_for_the_disks_of_clouds_are_one(void **state)
 {
     (void)state;

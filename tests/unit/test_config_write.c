@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A configuration as text, complaints with their lines, and what is not in berth. */
+/* A configuration as text, errors with their lines, and plugins that berth does not have. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@
 
 #define HEAD "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
-/* --- what was written is read as the same ----------------------------------------------------- */
+/* --- round trip ------------------------------------------------------------------------------- */
 
 static const char *const names[] = {
     "NodeName",       "NodePorts",  "NodeAffinity",     "NodeResourcesFit",  "PodTopologySpread",
@@ -74,7 +74,7 @@ static bool is_written_as_it_is_read(struct rand *r, size_t size, void *ctx)
     buf_add_cstr(&text, HEAD "profiles:\n");
     for (size_t i = 0, n = 1 + rand_below(r, 2); i < n; i++)
         add_profile(&text, r, i);
-    /* Points name what cannot run there: most are refused. */
+    /* Extension points name plugins that cannot run there: most are rejected. */
     if (config_load("f", buf_str(&text), &arena, &config, &err) == 0 &&
         config_check(&config, &in_tree_registry, &features, &err) == 0) {
         ++*good;
@@ -211,7 +211,7 @@ static void conversion_adds_nothing(void **state)
     arena_release(&arena);
 }
 
-/* --- lines ------------------------------------------------------------------------------------ */
+/* --- line numbers ----------------------------------------------------------------------------- */
 
 static void error_list_have_lines(void **state)
 {
@@ -229,7 +229,7 @@ static void error_list_have_lines(void **state)
     assert_int_equal(config_line(&config, STR("parallelism: wrong")), 3);
     assert_int_equal(config_line(&config, STR("profiles[1].schedulerName: wrong")), 6);
     assert_int_equal(config_line(&config, STR("profiles[1].plugins.score.enabled[0]: x")), 10);
-    /* What is not there is told where it should be. */
+    /* A missing field is reported at its parent. */
     assert_int_equal(config_line(&config, STR("profiles[0].pluginConfig[3].args: x")), 5);
     assert_int_equal(config_line(&config, STR("profiles[7]: x")), 4);
     assert_true(config_line(&config, STR("no path at all")) <= 1);
@@ -255,7 +255,7 @@ static void errors_are_reported_once(void **state)
     error_list_release(&c);
 }
 
-/* --- what is not in berth --------------------------------------------------------------------- */
+/* --- plugins that berth does not have --------------------------------------------------------- */
 
 static void count(void *ctx, const char *name, const char *noticed_by)
 {
@@ -289,7 +289,7 @@ static void unsupported_features_are_reported_once(void **state)
             (known_plugin_find(defaults[i].name) && known_plugin_find(defaults[i].name)->refuses);
     expected += !registry_find(&in_tree_registry, STR("GangScheduling"));
     assert_int_equal(told, expected);
-    /* A name that neither berth nor 1.36 knows is an error, not a silence. */
+    /* A name that neither berth nor 1.36 knows is an error. */
     registry.plugins = none;
     assert_true(config_check(&config, &registry, &features, &err) < 0);
     assert_non_null(strstr(err.msg, "does not exist"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DefaultPreemption, and what the engine does for it: nodes n0, n1, …, each with 4 cpus. */
+/* DefaultPreemption, and the engine's part of it: nodes n0, n1, …, each with 4 cpus. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +23,7 @@
     "  - name: DefaultPreemption\n"                \
     "    args: {minCandidateNodesPercentage: 100}\n"
 
-/* --- scenery ---------------------------------------------------------------------------------- */
+/* --- fixtures --------------------------------------------------------------------------------- */
 
 static void add_nodes(struct fixture *f, size_t n)
 {
@@ -37,14 +37,14 @@ static void begin(struct fixture *f, size_t nodes)
     add_nodes(f, nodes);
 }
 
-/* The node that the pod was promised last; "": none, NULL: nothing was said of it. */
+/* The pod's last nomination; "": cleared, NULL: never written. */
 static const char *promised(struct fixture *f, const char *pod)
 {
     const struct fixture_write *w = fixture_last(f, WRITE_POD_STATUS, pod);
     return w && w->sets_nomination ? w->node : NULL;
 }
 
-/* The evictions asked for and not answered, "a b" in their order. */
+/* The unanswered evictions in order: "a b". */
 static const char *evicted(const struct fixture *f)
 {
     static char text[256];
@@ -67,7 +67,7 @@ static const char *place_of(struct fixture *f, const char *uid)
     return qp->gate ? "gated" : names[qp->place];
 }
 
-/* What was said of the pod, behind what the filters said. */
+/* The part of the pod's message after that of the filters. */
 static void assert_says(struct fixture *f, const char *pod, const char *text)
 {
     const struct fixture_write *w = fixture_last(f, WRITE_POD_STATUS, pod);
@@ -76,7 +76,7 @@ static void assert_says(struct fixture *f, const char *pod, const char *text)
     assert_string_equal(at ? at + 1 : "", text);
 }
 
-/* --- who may preempt -------------------------------------------------------------------------- */
+/* --- which pods may preempt ------------------------------------------------------------------- */
 
 static void the_least_important_pod_makes_room(void **state)
 {
@@ -126,7 +126,7 @@ static void some_pods_never_preempt(void **state)
                 "pod.");
     assert_says(&f, "r",
                 "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.");
-    /* Who is told that nothing helps gives up what it was promised; who may not ask does not. */
+    /* A pod that cannot be helped loses its nomination; one that may not preempt keeps it. */
     assert_null(promised(&f, "p"));
     assert_string_equal(promised(&f, "q"), "");
     fixture_release(&f);
@@ -147,7 +147,7 @@ static void victims_that_take_their_time_are_waited_for(void **state)
                 "preemption: not eligible due to a terminating pod on the nominated node.");
     assert_null(promised(&f, "high"));
     fixture_release(&f);
-    /* Not on a node that would not help any more. */
+    /* Not on a node that no longer helps. */
     begin(&f, 0);
     ADD_NODE(&f, .name = "n0", .unschedulable = true, .cpu = "4", .pods = "10");
     ADD_NODE(&f, .name = "n1", .cpu = "4", .memory = "8Gi");
@@ -161,7 +161,7 @@ static void victims_that_take_their_time_are_waited_for(void **state)
     fixture_release(&f);
 }
 
-/* The promise of a node may take longer to be written than the victims to be told. */
+/* The write of the nomination may take longer than the evictions. */
 static void a_nomination_counts_before_it_is_written(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void a_nomination_counts_before_it_is_written(void **state)
     fixture_release(&f);
 }
 
-/* --- which node, and who is spared ------------------------------------------------------------ */
+/* --- which node and which victims ------------------------------------------------------------- */
 
 static void the_rules_decide_in_their_order(void **state)
 {
@@ -245,7 +245,7 @@ static void the_rules_decide_in_their_order(void **state)
         ADD_POD(&f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "4");
         fixture_schedule(&f);
         if (!promised(&f, "high") || strcmp(promised(&f, "high"), cases[i].node) != 0)
-            fail_msg("%s: promised %s", cases[i].rule, promised(&f, "high"));
+            fail_msg("%s: nominated to %s", cases[i].rule, promised(&f, "high"));
         fixture_release(&f);
     }
 }
@@ -257,14 +257,14 @@ static void budgets_are_spared_first(void **state)
     begin(&f, 1);
     fixture_add(&f, POD_DISRUPTION_BUDGET(.name = "web", .selector = "app=web", .allowed = 1,
                                           .disrupted = "d"));
-    /* One of a and b may go, c is in no budget, d has been counted already. */
+    /* One of a and b may be evicted, c is in no budget, d is counted as disrupted already. */
     ADD_POD(&f, .name = "a", .node = "n0", .priority = 3, .cpu = "1", .labels = "app=web");
     ADD_POD(&f, .name = "b", .node = "n0", .priority = 2, .cpu = "1", .labels = "app=web");
     ADD_POD(&f, .name = "c", .node = "n0", .priority = 4, .cpu = "1");
     ADD_POD(&f, .name = "d", .node = "n0", .priority = 1, .cpu = "1", .labels = "app=web");
     ADD_POD(&f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "3");
     fixture_schedule(&f);
-    /* b comes back, since it is the second of its budget; then the others by importance. */
+    /* b is reprieved, since it is the second of its budget; then the others by importance. */
     assert_string_equal(promised(&f, "high"), "n0");
     struct buf why = BUF_INIT;
     engine_explain(f.engine, STR("default"), STR("high"), &why);
@@ -302,9 +302,9 @@ static void few_nodes_are_enough(void **state)
     fixture_release(&f);
 }
 
-/* --- victims leave ---------------------------------------------------------------------------- */
+/* --- victims terminate ------------------------------------------------------------------------ */
 
-/* Three pods have to leave n0 for high. */
+/* high needs the room of three pods on n0. */
 static void begin_three(struct fixture *f)
 {
     begin(f, 1);
@@ -321,13 +321,14 @@ static void the_last_victim_comes_after_the_others(void **state)
     begin_three(&f);
     fixture_schedule(&f);
     assert_string_equal(evicted(&f), "a b");
-    /* A victim's leaving is news for the preemptor, but others are not even asked to go yet. */
+    /* A victim's deletion is an event for the preemptor, but the other victims are not evicted
+     * yet. */
     fixture_answer(&f, fixture_eviction(&f, "a"), 200, "");
     assert_string_equal(place_of(&f, "uid-high"), "gated");
     fixture_answer(&f, fixture_eviction(&f, "b"), 200, "");
     assert_string_equal(evicted(&f), "c");
     assert_string_equal(place_of(&f, "uid-high"), "gated");
-    /* The last one leaves before the answer to its deletion is in. */
+    /* The last victim is gone before the answer to its eviction arrives. */
     fixture_delete(&f, POD(.name = "c", .node = "n0", .priority = 1, .cpu = "2"));
     assert_string_equal(place_of(&f, "uid-high"), "backoff");
     fixture_answer(&f, fixture_eviction(&f, "c"), 404, "gone");
@@ -348,7 +349,7 @@ static void a_victim_that_stays_brings_the_preemptor_back(void **state)
     fixture_answer(&f, fixture_eviction(&f, "a"), 403, "forbidden");
     assert_string_equal(place_of(&f, "uid-high"), "unschedulable");
     fixture_answer(&f, fixture_eviction(&f, "b"), 200, "");
-    /* c is not asked, and high tries again at once. */
+    /* c is not evicted, and high is retried at once. */
     assert_string_equal(evicted(&f), "");
     assert_string_equal(place_of(&f, "uid-high"), "active");
     fixture_schedule(&f);
@@ -470,7 +471,7 @@ static void extenders_may_change_the_victims(void **state)
     begin_extender(&f, false);
     struct fixture_call *call = fixture_call(&f);
     assert_int_equal(call->verb, EXTENDER_PREEMPT);
-    /* Of b and c, which have not started, the first is the more important when asked about. */
+    /* Of b and c, which have not started, the first in the request is the more important. */
     assert_true(one_of(call->nodes, "n0:a:0 n1:b:0", "n1:b:0 n0:a:0"));
     struct str uids[] = {STR("b"), STR("c")};
     struct extender_meta_victims only = {STR("n1"), uids, 2, 1};
@@ -482,7 +483,7 @@ static void extenders_may_change_the_victims(void **state)
     fixture_release(&f);
 }
 
-/* The last victim leaves while an extender is asked about another node, which will not do. */
+/* The last victim is deleted while an extender is called for another node, which does not fit. */
 static void no_eviction_once_the_nominated_node_has_room(void **state)
 {
     (void)state;
@@ -518,8 +519,8 @@ static void extenders_may_be_wrong(void **state)
     static const struct extender_meta_victims empty = {STR_INIT("n1"), NULL, 0, 0};
     static const struct {
         struct extender_result result;
-        const char *says; /* where it matters; else a is evicted, or nobody */
-        bool dropped;     /* ignorable: it left no candidate */
+        const char *says; /* if relevant; otherwise a is evicted, or none */
+        bool dropped;     /* ignorable: no candidate left */
     } cases[] = {
         {{.error = STR_INIT("no way")}, "preemption: no way", false},
         {{.victims = &unknown_pod, .n_victims = 1},
@@ -623,7 +624,7 @@ static void a_pod_in_pre_bind_is_not_bound(void **state)
     assert_string_equal(evicted(&f), "");
     assert_null(fixture_binding(&f, "low"));
     assert_null(fixture_last(&f, WRITE_POD_STATUS, "low"));
-    /* The plugin is not disturbed; when it has ended, so has the binding. */
+    /* The plugin is not interrupted; when it has ended, so has the binding. */
     engine_host.op_done(held_op, BERTH_SUCCESS, BERTH_STR(""));
     engine_tick(f.engine);
     assert_null(fixture_binding(&f, "low"));

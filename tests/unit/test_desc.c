@@ -88,7 +88,7 @@ static void test_get(void **state)
     arena_release(&a);
 }
 
-/* A value equals itself, and no longer does when one field is changed. */
+/* A value equals itself, and differs after a change of any field. */
 static bool notices_change(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;
@@ -123,7 +123,7 @@ static void test_equal(void **state)
     assert_true(desc_equal(&everything_type, &absent, &empty));
 }
 
-/* The index of a type is made by whoever needs it first, and that may be several at once. */
+/* The index of a type is built on first use, possibly by several threads at once. */
 static void *decode_fresh(void *ctx)
 {
     static const struct field fields[] = {F_ONE(struct leaf, name, "name", 1, STR)};
@@ -150,7 +150,7 @@ static void test_index(void **state)
         pthread_join(threads[i], NULL);
         assert_true(ok[i]);
     }
-    /* Every row is found by what it is called, and nothing else is. */
+    /* Every row is found by its name, and other names are not found. */
     for (size_t i = 0; i < everything_type.n_fields; i++) {
         const struct field *f = &everything_type.fields[i];
         if (f->number)

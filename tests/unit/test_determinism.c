@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same happenings give the same output, byte for byte, with any number of threads. */
+/* The same events produce the same output, byte for byte, with any number of threads. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,13 +18,13 @@
 #include "plugins/registry.h"
 #include "prop.h"
 
-/* --- a plugin whose verdicts follow from names ------------------------------------------------ */
+/* --- a plugin whose verdicts depend on names -------------------------------------------------- */
 
 /* Without any state, so that threads may call it. */
 static const struct berth_host *host;
 static struct berth_handle *handle;
 static berth_reason odd_reason;
-static bool dawdles; /* lets other threads have their share */
+static bool dawdles; /* gives other threads time to run */
 
 static void dawdle(uint64_t h)
 {
@@ -92,19 +92,19 @@ static enum berth_code filter(void *self, const struct berth_cycle *cycle,
     case 0:
         host->status_reason(status, odd_reason);
         return BERTH_UNSCHEDULABLE;
-    case 1: { /* texts get their numbers in the order of nodes, not of threads */
+    case 1: { /* texts are numbered in the order of nodes, not of threads */
         int n = snprintf(text, sizeof(text), "text %u", (unsigned)(h / 8 % 300));
         host->status_text(status, (struct berth_str){text, (size_t)n});
         host->status_reason(status, odd_reason);
         return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
     }
-    case 2: /* now and then something breaks, on one node or on many */
+    case 2: /* sometimes an error, on one node or on many */
         if (h / 8 % 3000 == 0 || hash(pod, NULL, 10) % 40 == 0) {
             host->status_text(status, host->node_name(node));
             return BERTH_ERROR;
         }
         return BERTH_SUCCESS;
-    default: /* some pods fit nowhere */
+    default: /* some pods are unschedulable */
         return hash(pod, NULL, 4) % 7 == 0 ? BERTH_PENDING : BERTH_SUCCESS;
     }
 }
@@ -177,7 +177,7 @@ static const struct plugin_ref defaults[] = {
 static const struct registry registry = {
     .plugins = plugins, .defaults = defaults, .n_defaults = ARRAY_LEN(defaults)};
 
-/* --- a cluster's life ------------------------------------------------------------------------- */
+/* --- random cluster --------------------------------------------------------------------------- */
 
 static struct object *node_object(size_t i, int shape)
 {
@@ -187,7 +187,7 @@ static struct object *node_object(size_t i, int shape)
                 .cpu = textf("%d", 2 + shape % 4), .memory = "64Gi", .pods = "20");
 }
 
-/* How much cpu it wants. */
+/* The cpu it requests. */
 static uint64_t draw_pod(struct rand *r)
 {
     return 50 + rand_below(r, 900);
@@ -224,7 +224,7 @@ static void run_life(uint64_t seed, size_t steps, size_t threads, struct buf *ou
     pool_free(pool);
 }
 
-/* Where the two first differ. */
+/* The first difference of the two. */
 static void assert_same(const struct buf *a, const struct buf *b, size_t threads)
 {
     size_t i = 0;
@@ -247,7 +247,7 @@ static void the_same_stream_gives_the_same_bytes(void **state)
     for (size_t s = 0; s < ARRAY_LEN(seeds); s++) {
         struct buf first = BUF_INIT;
         run_life(seeds[s], steps[s], 0, &first);
-        /* It is a life worth looking at. */
+        /* Check that the run covers all outcomes. */
         assert_true(first.n > 1000000);
         assert_non_null(strstr(buf_cstr(&first), "-> n"));
         assert_non_null(strstr(buf_cstr(&first), "odd node"));
@@ -265,7 +265,7 @@ static void the_same_stream_gives_the_same_bytes(void **state)
     }
 }
 
-/* Another seed is another life: the comparison above could fail. */
+/* Another seed has another output: the comparison above could fail. */
 static void another_stream_gives_other_bytes(void **state)
 {
     (void)state;
@@ -279,10 +279,10 @@ static void another_stream_gives_other_bytes(void **state)
 
 /* --- other processes -------------------------------------------------------------------------- */
 
-/* Set for a process that only prints the hash. */
+/* Set for a child process that only prints the hash. */
 #define PRINT_HASH "BERTH_TEST_PRINT_HASH"
 
-/* A hash of a life's output. The order of hash maps differs from process to process. */
+/* A hash of the output. The order of hash maps differs from process to process. */
 static uint64_t hash_of_life(void)
 {
     struct buf out = BUF_INIT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a dry run says of a node is what would be true if its pods were gone for real. */
+/* A dry run's verdict on a node equals the real verdict once its victims are deleted. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,7 +28,7 @@ static const char *draw(struct rand *r, const char *const *list, size_t n)
 }
 #define DRAW(r, list) draw((r), (list), ARRAY_LEN(list))
 
-/* choosy: the pod that waits wants more of where it goes. */
+/* choosy: the waiting pod has more constraints. */
 static struct object *random_pod(struct rand *r, const char *name, const char *node, bool choosy)
 {
     struct term_args anti[2] = {0}, near[2] = {0};
@@ -138,7 +138,7 @@ static struct berth_pod *pod_of(const struct fixture *f, const struct object *o)
     return cache_pod(&f->engine->cache, object_meta(o)->uid)->pod;
 }
 
-/* All pods of the node leave, some come back; then that is compared with a cluster that is so. */
+/* Removes all pods of the node and restores some; then compares with a cluster in that state. */
 static bool removal_comes_true(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;
@@ -191,7 +191,7 @@ static void dry_runs_come_true(void **state)
 
 /* --- the whole preemption --------------------------------------------------------------------- */
 
-/* All that an engine of so many threads says about the pod. */
+/* Everything that an engine with so many threads reports about the pod. */
 static void play(const struct cluster_case *c, struct pool *pool, struct buf *out)
 {
     struct fixture f;
@@ -207,7 +207,7 @@ static void play(const struct cluster_case *c, struct pool *pool, struct buf *ou
     fixture_release(&f);
 }
 
-/* Many nodes of one kind each, so that the pool has something to do. */
+/* Many nodes of each kind, so that the pool is used. */
 #define MANY_NODES 300
 
 static void threads_make_no_difference(void **state)
@@ -256,7 +256,7 @@ static void threads_make_no_difference(void **state)
     buf_release(&alone);
 }
 
-/* Whoever is chosen to leave: without them the pod is placed where it was promised. */
+/* Without the chosen victims the pod is placed on the nominated node. */
 static bool victims_are_enough(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;
@@ -271,7 +271,7 @@ static bool victims_are_enough(struct rand *r, size_t size, void *ctx)
     fixture_schedule(&f);
     const struct fixture_write *told = fixture_last(&f, WRITE_POD_STATUS, "high");
     char *node = told && told->sets_nomination && *told->node ? xstrdup(told->node) : NULL;
-    /* All are asked to leave before the first is gone, as it is where there are kubelets. */
+    /* All victims are evicted before the first is deleted, as with kubelets. */
     for (size_t i = 0; i < f.writes.n; i++)
         if (f.writes.v[i].kind == WRITE_EVICTION)
             fixture_answer(&f, &f.writes.v[i], 202, "");
@@ -289,7 +289,7 @@ static bool victims_are_enough(struct rand *r, size_t size, void *ctx)
     }
     free(node);
     fixture_release(&f);
-    /* Same seed, same words. */
+    /* Same seed, same output. */
     play(&c, NULL, &first);
     play(&c, NULL, &again);
     ok = ok && str_eq(buf_str(&first), buf_str(&again));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine as a whole: what happened goes in, what should be written comes out. */
+/* The engine as a whole: events in, writes out. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,7 +33,7 @@ static void assert_waits(struct fixture *f, const char *pod, const char *message
     assert_string_equal(condition->message, message);
 }
 
-/* What preemption adds to it. */
+/* The text that preemption adds. */
 #define NOBODY_BELOW \
     " preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
 #define NOT_HELPFUL \
@@ -177,7 +177,7 @@ static void a_long_note_is_cut_the_condition_is_not(void **state)
     fixture_release(&f);
 }
 
-/* --- being made schedulable ------------------------------------------------------------------- */
+/* --- requeueing ------------------------------------------------------------------------------- */
 
 static void a_new_node_helps_at_once(void **state)
 {
@@ -188,7 +188,7 @@ static void a_new_node_helps_at_once(void **state)
     ADD_POD(&f, .name = "p", .cpu = "2", .memory = "1Gi");
     fixture_settle(&f);
     assert_null(fixture_node_of(&f, "p"));
-    /* Too small: the hint says that trying again is no use. */
+    /* Too small: the hint returns Skip. */
     size_t before = f.decisions.n;
     ADD_NODE(&f, .name = "b", .cpu = "1", .memory = "1Gi");
     fixture_settle(&f);
@@ -265,7 +265,7 @@ static void waiting_too_long_is_trying_again(void **state)
     fixture_release(&f);
 }
 
-/* --- bindings that go wrong ------------------------------------------------------------------- */
+/* --- failed bindings -------------------------------------------------------------------------- */
 
 static void a_refused_binding_gives_the_room_back_and_is_tried_again(void **state)
 {
@@ -372,7 +372,7 @@ static void a_pod_made_anew_under_its_name_is_another_pod(void **state)
     fixture_release(&f);
 }
 
-/* --- nodes that come late and go early -------------------------------------------------------- */
+/* --- late additions and early deletions of nodes ---------------------------------------------- */
 
 static void pods_may_come_before_their_node(void **state)
 {
@@ -407,14 +407,14 @@ static void pods_may_outlive_their_node(void **state)
 
 /* --- properties ------------------------------------------------------------------------------- */
 
-/* A random life of a small cluster; everything it did goes to *log. */
+/* A random run of a small cluster; logs everything to *log. */
 struct life {
     struct fixture f;
     struct rand *r;
     bool nodes[8];
     int pods;
     int cpu[512];           /* request of pod i in tenths of a core */
-    const char *where[512]; /* node by our own books; NULL: none */
+    const char *where[512]; /* node by the test's own records; NULL: none */
 };
 
 static const char *const node_names[] = {"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7"};
@@ -438,7 +438,7 @@ static bool overcommitted(const struct life *l)
     return false;
 }
 
-/* Answers the oldest open binding and keeps our own books. */
+/* Answers the oldest open binding and updates the test's own records. */
 static void answer_one(struct life *l)
 {
     for (size_t i = 0; i < l->f.writes.n; i++) {

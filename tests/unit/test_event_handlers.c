@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the cluster tells about pods that are on their way to a node. */
+/* Watch events about pods in an attempt or in their binding. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@ static void watch_filter(struct puppet_call *call)
         call->code = most_pods ? BERTH_SUCCESS : BERTH_WAIT;
 }
 
-/* The nominated node that is written while Permit holds a pod comes back from the watch. */
+/* The nominated node that is written while Permit holds a pod arrives by the watch. */
 static void a_pod_held_in_permit_counts_once(void **state)
 {
     (void)state;
@@ -43,7 +43,7 @@ static void a_pod_held_in_permit_counts_once(void **state)
     fixture_release(&f);
 }
 
-/* The same version once more, fetched in another form: it is taken, and nobody is told. */
+/* The same version in another form: it is stored, and no plugin gets an event. */
 static void the_same_pod_in_another_form(void **state)
 {
     (void)state;
@@ -62,7 +62,7 @@ static void the_same_pod_in_another_form(void **state)
     object_ref(runs);
     fixture_update(&f, POD(.name = "waits", .version = "7"), waits);
     fixture_update(&f, POD(.name = "runs", .version = "7", .node = "n0"), runs);
-    /* The puppet has no word on events, so it would be told of any. */
+    /* The puppet registered no events, so any event would requeue its pods. */
     assert_int_equal(engine_get_stats(f.engine).unschedulable, 1);
     assert_ptr_equal(queue_get(&f.engine->queue, STR("waits"))->pod->object, waits);
     assert_ptr_equal(cache_pod(&f.engine->cache, STR("runs"))->pod->object, runs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What engine_explain says about attempts. */
+/* engine_explain's output about attempts. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 #include "prop.h"
 #include "puppet.h"
 
-/* --- reading explanations --------------------------------------------------------------------- */
+/* --- parsing explanations --------------------------------------------------------------------- */
 
 struct reading {
     struct buf text;
@@ -77,7 +77,7 @@ static int64_t number(const struct json_value *v, const char *key)
     return n;
 }
 
-/* "name code plugin reason+reason; …" of all nodes that were looked at. */
+/* "name code plugin reason+reason; …" of all nodes that were evaluated. */
 static void assert_nodes(const struct json_value *record, const char *expected)
 {
     struct buf out = BUF_INIT;
@@ -127,7 +127,7 @@ static int64_t number_of(const struct berth_node *node)
     return n;
 }
 
-/* n0 is refused; the others score by their number, turned round by normalising. */
+/* n0 is rejected; the others score by their number, reversed by normalizing. */
 static void judge(struct puppet_call *call)
 {
     if (call->point == PUPPET_FILTER && number_of(call->node) == 0) {
@@ -161,7 +161,7 @@ static void a_placed_pod_is_explained(void **state)
     ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     explain(&r, &f, "p");
-    assert_int_equal(r.n, 0); /* it is told when it is over */
+    assert_int_equal(r.n, 0); /* written when the attempt is over */
     done(&r);
     fixture_settle(&f);
     explain(&r, &f, "p");
@@ -336,7 +336,7 @@ static void without_nodes_the_record_is_short(void **state)
     fixture_release(&f);
 }
 
-/* --- nodes come and go ------------------------------------------------------------------------ */
+/* --- changing nodes --------------------------------------------------------------------------- */
 
 static void names_are_those_of_the_time(void **state)
 {
@@ -350,7 +350,7 @@ static void names_are_those_of_the_time(void **state)
     puppet_scene(&f, 3);
     ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
-    /* The slots of n0 and n2 get other nodes. */
+    /* The slots of n0 and n2 are reused by other nodes. */
     fixture_delete(&f, NODE(.name = "n0", .cpu = "4", .memory = "8Gi"));
     fixture_delete(&f, NODE(.name = "n2", .cpu = "4", .memory = "8Gi"));
     ADD_NODE(&f, .name = "x", .cpu = "4", .memory = "8Gi");
@@ -360,7 +360,7 @@ static void names_are_those_of_the_time(void **state)
     engine_schedule_one(f.engine);
     if (!fixture_binding(&f, "q"))
         engine_schedule_one(f.engine);
-    /* While q is being bound, its nodes go. */
+    /* Its nodes are deleted while q is being bound. */
     fixture_delete(&f, NODE(.name = "x", .cpu = "4", .memory = "8Gi"));
     fixture_delete(&f, NODE(.name = "n1", .cpu = "4", .memory = "8Gi"));
     fixture_delete(&f, NODE(.name = "y", .cpu = "4", .memory = "8Gi"));
@@ -382,12 +382,12 @@ static void names_are_those_of_the_time(void **state)
 
 #define MANY 300
 
-/* What is said of each node, by its number. */
+/* The verdict on each node, by its number. */
 static struct {
     size_t n;
-    unsigned kinds; /* of reasons to refuse */
+    unsigned kinds; /* of reasons to reject */
     struct {
-        unsigned refused; /* 0: not */
+        unsigned refused; /* 0: passes */
         int64_t raw, normalized;
     } nodes[MANY];
 } opinion;
@@ -410,7 +410,7 @@ static void hold_opinion(struct puppet_call *call)
             call->scores[k++] = opinion.nodes[i].normalized;
 }
 
-/* Ranges from nothing to everything, around zero and far from it. */
+/* Ranges from empty to full, around zero and far from it. */
 static int64_t draw_raw(struct rand *r, unsigned bits, bool negative)
 {
     int64_t raw = bits ? (int64_t)(rand_u64(r) >> (64 - bits) & INT64_MAX) : 0;
@@ -424,7 +424,7 @@ static void form_opinion(struct rand *r, size_t size)
     opinion.n = 2 + rand_below(r, 2 + size * (MANY - 4) / 100);
     opinion.kinds = (unsigned)rand_below(r, 2) ? 3 : MANY;
     for (size_t i = 0; i < opinion.n; i++) {
-        /* Two pass in any case, so that there is something to score. */
+        /* Two pass in any case, so that scoring runs. */
         bool refused = i >= 2 && rand_below(r, 3) == 0;
         opinion.nodes[i].refused = refused ? 1 + (unsigned)rand_below(r, opinion.kinds) : 0;
         opinion.nodes[i].raw = draw_raw(r, bits, negative && rand_below(r, 2));
@@ -552,7 +552,7 @@ static void what_is_too_large_is_not_kept(void **state)
 
 /* --- PreFilter and surveys -------------------------------------------------------------------- */
 
-/* "A Skip; B Unschedulable x+y" of a list of verdicts. */
+/* A list of verdicts: "A Skip; B Unschedulable x+y". */
 static void add_verdicts(const struct json_value *list, struct buf *out)
 {
     for (size_t i = 0; i < list->n; i++) {
@@ -584,7 +584,7 @@ static void pre_filter_messages_are_recorded(void **state)
     c->code[PUPPET_PRE_FILTER] = BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
     c->reason = "no";
     c->second_reason = "never";
-    puppet_add("D", AT(PRE_FILTER)); /* is not asked any more */
+    puppet_add("D", AT(PRE_FILTER)); /* not called any more */
     puppet_scene(&f, 1);
     ADD_POD(&f, .name = "p");
     fixture_settle(&f);
@@ -594,7 +594,7 @@ static void pre_filter_messages_are_recorded(void **state)
     fixture_release(&f);
 }
 
-/* "A B: n0 A Unschedulable x; B Error y, n1": who was asked, and who refused what. */
+/* "A B: n0 A Unschedulable x; B Error y, n1": the called plugins, and their rejections. */
 static void assert_survey(const struct json_value *record, const char *expected)
 {
     struct buf out = BUF_INIT;
@@ -667,7 +667,7 @@ static void without_a_survey_no_filters_are_recorded(void **state)
     fixture_release(&f);
 }
 
-/* The single form refuses n0, this one the node in slot 1. */
+/* The single form rejects n0, this one the node in slot 1. */
 static enum berth_code refuse_one(void *self, const struct berth_cycle *cycle,
                                   const struct berth_pod *pod, struct berth_filter_batch *batch,
                                   struct berth_status *status)
@@ -684,7 +684,7 @@ static enum berth_code refuse_one(void *self, const struct berth_cycle *cycle,
     return BERTH_SUCCESS;
 }
 
-/* The single form gives 9 to all. */
+/* The single form returns 9 for all. */
 static enum berth_code score_by_place(void *self, const struct berth_cycle *cycle,
                                       const struct berth_pod *pod, struct berth_score_batch *batch,
                                       struct berth_status *status)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain_ring: pieces come out as they went in, oldest first, within the bytes there are. */
+/* explain_ring: records are read as they were written, oldest first, within the size limit. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include "engine/explain/explain_ring.h"
 #include "prop.h"
 
-/* The pieces that should be there, oldest first; byte k of number n is n + k. */
+/* The expected records, oldest first; byte k of number n is n + k. */
 struct piece {
     uint8_t number;
     size_t size;
@@ -50,7 +50,7 @@ static void drop(struct model *m)
     vec_remove(&m->pieces, 0);
 }
 
-/* Older ones go until there is room. False: not even where there are none. */
+/* Drops older ones until there is room. Returns false if it does not fit into the empty ring. */
 static bool add(struct model *m, uint8_t number, size_t size)
 {
     uint8_t *bytes;
@@ -91,7 +91,7 @@ static void the_newest_are_kept_whole(void **state)
     assert_true(prop_run("pieces of a ring", 300, keeps_the_newest, NULL));
 }
 
-/* Pieces of one size: the ring holds as many as there is room for, and no fewer. */
+/* Records of one size: the ring holds exactly as many as fit. */
 static void it_is_used_to_the_brim(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Explanations as tables: what a person reads for a given attempt. */
+/* Explanations as tables for users. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,7 +39,7 @@ static void expect(const char *json, struct explain_table_options options, const
     arena_release(&a);
 }
 
-/* No line is wider than the options say. */
+/* No line is wider than the options allow. */
 static void expect_fits(struct str text, size_t width)
 {
     struct str line;
@@ -227,7 +227,7 @@ static void a_survey_has_all_refusals_of_a_node(void **state)
            "  Scores: none, only one node passed the filters\n");
 }
 
-/* An attempt of another version of berth, or of something else. */
+/* An attempt of another version of berth, or invalid data. */
 static void missing_and_unknown_fields_do_not_matter(void **state)
 {
     (void)state;
@@ -281,7 +281,7 @@ static void wide_characters_line_up(void **state)
 
 /* --- many nodes ------------------------------------------------------------------------------- */
 
-/* Nodes that pass, then refused ones for two reasons; the chosen one is the last that passes. */
+/* Nodes that pass, then nodes rejected for two reasons; the chosen one is the last that passes. */
 static const char *many(struct arena *a, size_t passed, size_t refused, const char *name)
 {
     struct buf json = BUF_INIT;
@@ -364,7 +364,7 @@ static void many_nodes_are_counted_by_verdict(void **state)
     arena_release(&a);
 }
 
-/* What decides nothing makes room for what does. */
+/* Plugins with equal scores have no column. */
 static void equal_scores_are_shown_once(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Extenders as the engine sees them: what they are asked, what their answers do, and what happens
- * to an attempt that waits for them. */
+/* Extenders in the engine: requests, the effects of answers, and attempts that wait for an
+ * answer. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,7 +34,7 @@ static void scene_with(struct fixture *f, size_t nodes, struct extender x)
 
 #define MAX_WORDS 256
 
-/* "n0 n1=text" into names and what stands behind =. */
+/* Splits "n0 n1=text" into names and the texts after =. */
 static size_t words(const char *text, struct str *names, struct str *values)
 {
     struct str rest = str_of(text);
@@ -88,7 +88,7 @@ static void answer_error(struct fixture *f, const char *error)
     fixture_extender_done(f, fixture_call(f), &(struct extender_result){.error = str_of(error)});
 }
 
-/* The oldest open question; NULL: there is none. */
+/* The oldest unanswered call; NULL if none. */
 static void assert_asked(struct fixture *f, const char *nodes)
 {
     const struct fixture_call *call = fixture_call(f);
@@ -109,7 +109,7 @@ static void assert_explained(struct fixture *f, const char *pod, const char *par
     buf_release(&text);
 }
 
-/* --- who is asked ----------------------------------------------------------------------------- */
+/* --- which pods are sent ---------------------------------------------------------------------- */
 
 static void interest_is_in_pods_that_want_a_managed_resource(void **state)
 {
@@ -247,13 +247,13 @@ static void refusals_are_reported_and_end_the_calls(void **state)
     scene(&f, 5, xs, 2);
     ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
-    /* n3 is in both maps; nobody says why n4 has to go; n9 is none of its business. */
+    /* n3 is in both maps; n4 is rejected without a reason; n9 was not in the request. */
     answer_filter(&f, "", "n0=no-gpu n1=no-gpu n3=maybe n9=what", "n2=never n3=never");
     assert_asked(&f, NULL);
     assert_told(&f, "p", "Unschedulable", "0/5 nodes are available: 2 never, 2 no-gpu.");
     assert_int_equal(engine_get_stats(f.engine).unschedulable, 1);
     assert_explained(&f, "p", "'queue':'unschedulable'");
-    /* Any event will do, even one that no plugin asked for. */
+    /* Any event requeues the pod, even one that no plugin registered for. */
     fixture_update(&f, POD(.name = "other", .cpu = "1", .memory = "1Gi", .node = "n0"),
                    POD(.name = "other", .labels = "a=b", .node = "n0"));
     assert_int_equal(engine_get_stats(f.engine).unschedulable, 0);
@@ -273,7 +273,7 @@ static void what_plugins_refused_is_not_asked_about(void **state)
     fixture_schedule(&f);
     assert_asked(&f, "n1 n2");
     answer_filter(&f, "", "n2=no", "");
-    /* n1 has no status of its own, so that upstream counts it as one of the others. */
+    /* n1 has no status, so upstream counts it among the others. */
     assert_told(&f, "p", "Unschedulable",
                 "0/4 nodes are available: 1 no, 3 node(s) didn't satisfy plugin(s) [P].");
     fixture_release(&f);
@@ -307,7 +307,8 @@ static void an_error_fails_the_attempt_unless_it_is_ignorable(void **state)
         } else {
             assert_told(&f, "p", "SchedulerError",
                         "failed filter with extender at URL http://a/filter, code 500");
-            /* The plugin that refused n0 is not to blame: it is tried again after a while. */
+            /* The plugin that rejected n0 is not the reason: the pod is retried after its
+             * backoff. */
             assert_explained(&f, "p", "'queue':'errorBackoff'");
         }
         fixture_release(&f);
@@ -358,7 +359,7 @@ static void all_nodes_are_found_though_nothing_scores(void **state)
         ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
         assert_asked(&f, "n0 n1 n2");
-        fixture_release(&f); /* and nobody ever answers */
+        fixture_release(&f); /* without an answer */
     }
 }
 
@@ -425,7 +426,7 @@ static void preemption_sees_the_verdicts_of_extenders(void **state)
     fixture_release(&f);
 }
 
-/* --- the promised node ------------------------------------------------------------------------ */
+/* --- the nominated node ----------------------------------------------------------------------- */
 
 static void extenders_are_asked_about_the_nominated_node_alone(void **state)
 {
@@ -457,7 +458,7 @@ static void if_it_will_not_do_all_are(void **state)
         if (i == 0) {
             answer_filter(&f, "", "n2=no", "");
         } else if (i == 1) {
-            answer_error(&f, "down"); /* not even ignorable: upstream only logs it here */
+            answer_error(&f, "down"); /* although not ignorable: upstream only logs it here */
         } else {
             fixture_delete(&f, NODE(.name = "n2", .cpu = "4", .memory = "8Gi"));
             answer_filter(&f, "n2", "", "");
@@ -504,7 +505,7 @@ static void scores_are_asked_for_at_once_and_added(void **state)
             assert_int_equal(f.calls.v[i].extender, i);
             assert_string_equal(f.calls.v[i].nodes, "n0 n1 n2");
         }
-        /* n0 50 + 10, n1 20 + 10 + 20, n2 30 + 0 + 60; the last one is of no help. */
+        /* n0 50 + 10, n1 20 + 10 + 20, n2 30 + 0 + 60; the last one fails. */
         for (size_t i = 0; i < 3; i++) {
             struct fixture_call *call = &f.calls.v[reverse ? 2 - i : i];
             assert_on(&f, "p", NULL);
@@ -537,7 +538,7 @@ static void look_at_node(struct puppet_call *call)
     seen_pods += call->node->pods.n;
 }
 
-/* Upstream scores what an extender sends back, and that is a node without its pods. */
+/* Upstream scores the nodes that an extender sends back, which have no pods. */
 static void nodes_that_come_back_are_scored_without_what_runs_on_them(void **state)
 {
     (void)state;
@@ -604,7 +605,7 @@ static int on_first(const struct extender *x, const char *answer)
     scene(&f, 4, x, 1);
     for (int i = 0; i < 64; i++) {
         const char *name = textf("p%d", i);
-        /* Every cycle begins to look at n0 again. */
+        /* Every cycle starts with n0 again. */
         f.engine->cycles.next_start_node = 0;
         ADD_POD(&f, .name = name);
         fixture_schedule(&f);
@@ -628,7 +629,7 @@ static void ties_are_broken_at_random_where_extenders_scored(void **state)
     assert_int_equal(on_first(&x, "n0=3 n1=3 n2=3 n3=3"), all);
     assert_int_equal(on_first(&x, NULL), 64);
     assert_int_equal(on_first(&x, ""), 64);
-    /* Scored with nothing, n1 has a lot and the others have none. */
+    /* n1, scored 0, takes part in tie-breaking; the others do not. */
     assert_int_equal(on_first(&x, "n1=0"), 0);
     assert_in_range(on_first(&asks_nothing, NULL), 5, 30);
 }
@@ -647,7 +648,7 @@ static void a_binder_binds_instead_of_the_plugins(void **state)
     scene(&f, 1, xs, 2);
     ADD_POD(&f, .name = "p");
     ADD_POD(&f, .name = "q");
-    /* Unlike an attempt, a binding holds nobody up. */
+    /* Unlike an attempt, a binding does not block other pods. */
     fixture_schedule(&f);
     assert_int_equal(f.calls.n, 2);
     assert_int_equal(f.calls.v[0].verb, EXTENDER_BIND);
@@ -658,11 +659,11 @@ static void a_binder_binds_instead_of_the_plugins(void **state)
     assert_null(fixture_binding(&f, "p"));
     assert_string_equal(puppet_calls(AT(BIND) | AT(PRE_BIND) | AT(POST_BIND)),
                         "P.PreBind P.PreBind P.PostBind");
-    /* Twice the same answer, an answer to nothing: nobody minds. */
+    /* Repeated answers and answers to unknown calls are ignored. */
     engine_extender_done(f.engine, f.calls.v[0].id, &(struct extender_result){0});
     engine_extender_done(f.engine, 123456, &(struct extender_result){0});
     assert_int_equal(f.decisions.n, 1);
-    fixture_release(&f); /* q waits for ever */
+    fixture_release(&f); /* q is never answered */
 }
 
 static void a_binder_that_fails(void **state)
@@ -694,7 +695,7 @@ static void a_binder_that_fails(void **state)
     }
 }
 
-/* --- the world goes on ------------------------------------------------------------------------ */
+/* --- changes during a call -------------------------------------------------------------------- */
 
 static void events_of_meanwhile_are_not_lost(void **state)
 {
@@ -726,14 +727,14 @@ static void nodes_come_and_go_while_it_waits_for_filters(void **state)
     ADD_POD(&f, .name = "p");
     fixture_schedule(&f);
     fixture_delete(&f, NODE(.name = "n0", .cpu = "4", .memory = "8Gi"));
-    /* Takes n0's slot; then enough to make the columns move. */
+    /* Reuses n0's slot; then enough nodes to reallocate the columns. */
     for (int i = 0; i < 200; i++)
         ADD_NODE(&f, .name = textf("m%d", i), .cpu = "4", .memory = "8Gi");
 
     answer_filter(&f, "n0 n1 n2 n3", "", "");
     assert_asked(&f, "n1 n2 n3");
     fixture_delete(&f, NODE(.name = "n1", .cpu = "4", .memory = "8Gi"));
-    ADD_NODE(&f, .name = "n1", .cpu = "4", .memory = "8Gi"); /* the same again, where it was */
+    ADD_NODE(&f, .name = "n1", .cpu = "4", .memory = "8Gi"); /* the same object again, unchanged */
     fixture_delete(&f, NODE(.name = "n3", .cpu = "4", .memory = "8Gi"));
     answer_filter(&f, "n1 n3", "n2=no", "");
     fixture_settle(&f);
@@ -800,7 +801,7 @@ static void a_pod_that_goes_is_dropped(void **state)
         else
             fixture_delete(&f, POD(.name = "p"));
         if (i / 2 == 2) {
-            /* Somebody waits already: why wait for an answer that nobody wants? */
+            /* A pod is waiting already: do not wait for an answer that is no longer needed. */
             fixture_schedule(&f);
             assert_int_equal(f.calls.n, 2);
             fixture_extender_done(&f, fixture_call(&f), &(struct extender_result){0});
@@ -831,7 +832,7 @@ static void a_pod_that_changes_goes_on(void **state)
     fixture_release(&f);
 }
 
-/* --- random lives ----------------------------------------------------------------------------- */
+/* --- random runs ------------------------------------------------------------------------------ */
 
 struct life {
     struct fixture f;
@@ -839,7 +840,7 @@ struct life {
     bool nodes[6], pods[40];
 };
 
-/* A random part of the nodes asked about, each with a value of 0 … 9. */
+/* A random subset of the nodes in the request, each with a value of 0 … 9. */
 static void pick(struct life *l, const struct fixture_call *call, struct buf *out)
 {
     struct str names[MAX_WORDS], values[MAX_WORDS];

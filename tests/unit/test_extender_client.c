@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Extenders over HTTP: whatever they do, every call is answered once. */
+/* Extenders over HTTP: every call is answered exactly once. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -60,7 +60,7 @@ static void on_answer(void *ctx, struct extender_answer *answer)
     vec_push(&answers, answer);
 }
 
-/* One extender at a path of the fake server, or elsewhere where url says so. */
+/* One extender at a path of the fake server, or at url if set. */
 static struct extender_config config_at(const char *path)
 {
     static char url[200];
@@ -124,7 +124,7 @@ static void assert_error(const char *part)
         fail_msg("no %s in: %.*s", part, STR_ARG(error));
 }
 
-/* --- bindings that wait ----------------------------------------------------------------------- */
+/* --- pending bindings ------------------------------------------------------------------------- */
 
 static void answer_empty(const char *path)
 {
@@ -153,7 +153,7 @@ static void bindings_are_held_until_they_may_be_sent(void **state)
     extenders_resume(x);
     wait_answers(3);
     assert_int_equal(fake_api_count(api), 3);
-    /* One that is held at the end is given back. */
+    /* A binding that is pending at the end is released. */
     bindings_wait = true;
     ask(EXTENDER_BIND, 4);
     for (int i = 0; i < 10; i++)
@@ -162,7 +162,7 @@ static void bindings_are_held_until_they_may_be_sent(void **state)
     assert_int_equal(fake_api_count(api), 3);
 }
 
-/* --- what goes well --------------------------------------------------------------------------- */
+/* --- success ---------------------------------------------------------------------------------- */
 
 static void every_verb_has_its_path_and_body(void **state)
 {
@@ -208,7 +208,7 @@ static void a_user_in_the_url_is_sent_along(void **state)
     ask(EXTENDER_FILTER, 1);
     assert_int_equal(only_answer()->error.n, 0);
     assert_string_equal(fake_api_request(api, 0)->authorization, "Basic dXM6cEBh");
-    /* His password is nobody else's business. */
+    /* The password is not sent to others. */
     drop_answers();
     fake_api_answer(api, &(struct fake_answer){.path = "/v1/filter", .manner = FAKE_ABORT});
     ask(EXTENDER_FILTER, 2);
@@ -231,7 +231,7 @@ static void connections_are_kept_and_the_same_bytes_sent_again(void **state)
     }
     http_server_get_stats(api->server, &stats);
     assert_int_equal(stats.accepted, 1);
-    /* Another node in the same place is another question. */
+    /* Another node in the same slot is another request. */
     object_unref(nodes[1]);
     nodes[1] = object_kept(KIND_NODE, OBJECT_KEEP_JSON, "{'metadata':{'name':'b'},'changed':true}");
     fake_api_json(api, "POST", "/filter", NULL, 200, "{}");
@@ -251,7 +251,7 @@ static void several_are_asked_at_the_same_time(void **state)
     ask(EXTENDER_PRIORITIZE, 2);
     wait_answers(1);
     assert_int_equal(answers.v[0]->id, 2);
-    /* The other one goes with the extenders, without a word. */
+    /* The other call ends with the extenders, without a callback. */
 }
 
 static void over_tls(void **state)
@@ -277,7 +277,7 @@ static void over_tls(void **state)
         const char *error;
     } cases[] = {
         {true, &trusts, NULL},
-        {true, NULL, NULL}, /* no CA: nobody is asked who he is */
+        {true, NULL, NULL}, /* no CA: the server's certificate is not verified */
         {false, &careless, NULL},
         {false, NULL, "certificate"},
     };
@@ -299,7 +299,7 @@ static void over_tls(void **state)
     buf_release(&key);
 }
 
-/* --- what does not ---------------------------------------------------------------------------- */
+/* --- failure ---------------------------------------------------------------------------------- */
 
 static void a_status_other_than_200_is_an_error(void **state)
 {
@@ -356,7 +356,7 @@ static void who_is_slow_is_not_waited_for(void **state)
     assert_error("timed out waiting for a response");
 }
 
-/* A self-signed server in place of the plain one. */
+/* A self-signed server replaces the plain one. */
 static void serve_tls(void)
 {
     struct tls_config *tls;
@@ -367,7 +367,7 @@ static void serve_tls(void)
     tls_config_unref(tls);
 }
 
-/* Its time is up while the request is still being sent, by HTTP/1.1 and by HTTP/2. */
+/* The timeout expires while the request is being sent, by HTTP/1.1 and by HTTP/2. */
 static void a_large_request_ends_in_the_middle(void **state)
 {
     (void)state;

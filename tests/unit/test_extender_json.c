@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What extenders are sent, byte by byte, and what is made of their answers. */
+/* Requests to extenders, byte by byte, and how their answers are decoded. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,7 +64,7 @@ static void objects_are_sent_as_they_came(void **state)
     (void)state;
     struct scene s;
     scene_init(&s, EXTENDER_FILTER);
-    /* A node of which no text is kept: what is known of it. */
+    /* A node without kept text: its known fields are encoded. */
     assert_sent(&s.call, false,
                 "{'Pod':" POD_TEXT ",'Nodes':{'metadata':{},'items':["
                 "{'metadata':{'managedFields':[],'name':'a'},'new':1},"
@@ -142,7 +142,7 @@ struct answer_case {
     enum extender_verb verb;
     bool names_only;
     const char *text;
-    const char *want; /* NULL: it is refused */
+    const char *want; /* NULL: rejected */
 };
 
 static void check_answer(const struct answer_case *c)
@@ -175,7 +175,7 @@ static void answers_are_read_as_go_reads_them(void **state)
          "{'nodes':{'ITEMS':[{'spec':{'a':[{}]},'Metadata':{'x':{},'name':'a'}},"
          "{'metadata':{'name':'b'}}]}}",
          "+a +b "},
-        /* Names count where there are some, and else nodes. */
+        /* Names are used if there are any, otherwise nodes. */
         {EXTENDER_FILTER, true, "{'NodeNames':['b'],'Nodes':{'items':[{'metadata':{'name':'a'}}]}}",
          "b "},
         {EXTENDER_FILTER, true, "{'NodeNames':null,'Nodes':{'items':[{'metadata':{'name':'a'}}]}}",
@@ -219,7 +219,7 @@ static void answers_are_read_as_go_reads_them(void **state)
         check_answer(&cases[i]);
 }
 
-/* Whatever comes is taken or refused with a reason, and nothing is read beyond it. */
+/* Any bytes are accepted or rejected with a reason, without reading past the end. */
 static bool survives(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;
@@ -273,7 +273,7 @@ static void nonsense_is_refused(void **state)
     assert_true(prop_run("any answer is taken or refused", 2000, survives, NULL));
 }
 
-/* What is sent comes back as the nodes that it was about. */
+/* A request decodes to the nodes that it is about. */
 static bool comes_back(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;
@@ -294,7 +294,7 @@ static bool comes_back(struct rand *r, size_t size, void *ctx)
         .verb = EXTENDER_FILTER, .pod = pod, .node_names = all, .nodes = nodes, .n_nodes = size};
     bool names_only = rand_below(r, 2);
     extender_encode(&call, names_only, &sent);
-    /* The request's members are those of the answer. */
+    /* The request's fields are those of the answer. */
     struct extender_result result;
     bool ok =
         extender_decode(EXTENDER_FILTER, names_only, buf_str(&sent), &arena, &result, NULL) == 0 &&
@@ -320,7 +320,7 @@ static void all_nodes_come_back(void **state)
 
 #define POOL 6
 
-/* A body is what encoding anew gives, whatever was asked before and whoever still reads that. */
+/* A body equals a newly encoded one, whatever was requested before and still has readers. */
 static bool bodies_are_right(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;
@@ -353,7 +353,7 @@ static bool bodies_are_right(struct rand *r, size_t size, void *ctx)
         buf_clear(&want);
         extender_encode(&call, names_only, &want);
         ok = str_eq(extender_body_text(b), buf_str(&want));
-        /* What somebody still reads does not change. */
+        /* A body that still has readers does not change. */
         if (held)
             ok &= str_eq(extender_body_text(held), buf_str(&held_text));
         if (rand_below(r, 2)) {

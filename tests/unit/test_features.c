@@ -71,7 +71,7 @@ static void test_defaults(void **state)
     assert_true(f.on[FEATURE_NODE_DECLARED_FEATURES]);
     assert_false(f.on[FEATURE_TAINT_TOLERATION_COMPARISON_OPERATORS]);
     assert_false(f.on[FEATURE_BERTH_RANDOM_TIES]);
-    /* It was alpha, and off, then. */
+    /* It was alpha, and off, in that version. */
     features_emulate(&f, (struct kube_version){1, 35}, (struct kube_version){1, 34});
     assert_false(f.on[FEATURE_NODE_DECLARED_FEATURES]);
 }
@@ -85,7 +85,7 @@ static void test_all(void **state)
     assert_false(f.on[FEATURE_TAINT_TOLERATION_COMPARISON_OPERATORS]);
     f = taken("AllBeta=false");
     assert_false(f.on[FEATURE_MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD]);
-    /* Ours are set one by one. */
+    /* berth's own gates are set one by one. */
     f = taken("AllBeta=true");
     assert_false(f.on[FEATURE_BERTH_SANE_SCORES]);
     f = taken(" BerthSaneScores = T ,, ");
@@ -111,7 +111,7 @@ static void test_refused(void **state)
     assert_refused(KUBE_VERSION, "MatchLabelKeysInPodTopologySpread=false",
                    "MatchLabelKeysInPodTopologySpreadSelectorMerge is enabled, but depends on "
                    "features that are disabled: [MatchLabelKeysInPodTopologySpread]");
-    /* All that is wrong is said at once. */
+    /* All errors are reported at once. */
     assert_refused(KUBE_VERSION,
                    "NodeDeclaredFeatures=false,ExtendWebSocketsToKubelet=false,"
                    "InPlacePodLevelResourcesVerticalScaling=false",

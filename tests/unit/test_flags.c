@@ -114,7 +114,7 @@ static void test_numbers(void **state)
     (void)state;
     static const struct {
         const char *text;
-        const char *want; /* NULL: refused */
+        const char *want; /* NULL: rejected */
     } cases[] = {
         {"0", "0"},        {"-0x10", "-16"}, {"0b101", "5"}, {"0o17", "15"}, {"017", "15"},
         {"1_000", "1000"}, {"0x_f", "15"},   {"+7", "7"},    {"1__0", NULL}, {"_1", NULL},
@@ -147,7 +147,7 @@ static void test_numbers(void **state)
                    "parsing \"1e39\": value out of range");
 }
 
-/* Whatever is given, parsing ends, and what it takes it shows in a form that it takes again. */
+/* Parsing always ends, and accepted values print in a form that is accepted again. */
 static bool any_value(struct rand *r, size_t size, void *ctx)
 {
     static const char alphabet[] = "\"\",,=:[]0129abms.-+_ x\\\n*/v";
@@ -182,7 +182,7 @@ static void test_any_value(void **state)
     assert_true(prop_run("any value", 500, any_value, NULL));
 }
 
-/* Takes `word` off the front of *text, which begins with it after white space. */
+/* Removes `word` from the front of *text, after white space. */
 static bool next_word(struct str *text, struct str word)
 {
     *text = str_trim(*text);
@@ -192,7 +192,7 @@ static bool next_word(struct str *text, struct str word)
     return true;
 }
 
-/* Of any width: no word is lost, no line longer unless its last word is too long for its place. */
+/* With any width: no word is lost, no line is too long unless its last word alone is. */
 static bool any_width(struct rand *r, size_t size, void *ctx)
 {
     const struct scheduler_options *o = ctx;
@@ -261,7 +261,7 @@ static void test_versions(void **state)
     buf_release(&text);
 }
 
-/* What is wrong with these flags together, as the scheduler finds it. */
+/* The scheduler's error about this combination of flags. */
 static void assert_complaint(const char *line, const char *want)
 {
     struct scheduler_options o;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles: which plugins end up at which extension point, in which order, with which weight. */
+/* Profiles: the plugins at each extension point, their order and weights. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include "engine/rooms.h"
 #include "engine_fixture.h"
 
-/* --- plugins that only have a name and a place ------------------------------------------------ */
+/* --- plugins with only a name and an extension point ------------------------------------------ */
 
 static bool any_less(void *self, const struct berth_queued_pod *a, const struct berth_queued_pod *b)
 {
@@ -114,7 +114,7 @@ static void assert_lists(const char *plugins_yaml, const char *filter, const cha
     fixture_release(&f);
 }
 
-/* The message with which an engine of this configuration is refused. */
+/* The error of creating an engine with this configuration. */
 static void assert_refused(const char *profiles_yaml, const char *message)
 {
     struct arena arena;

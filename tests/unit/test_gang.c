@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What berth does for gangs beyond upstream, each behind a gate: nodes n0, n1, … of 4 cpus. */
+/* berth's additions for gangs, each behind a gate: nodes n0, n1, … of 4 cpus. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,7 +45,7 @@ static int bound(struct fixture *f, int n)
     return count;
 }
 
-/* --- a gang preempts as one or not at all ----------------------------------------------------- */
+/* --- a gang preempts as a whole or not at all ------------------------------------------------- */
 
 static size_t promises(struct fixture *f, int n)
 {
@@ -60,7 +60,7 @@ static const char *condition(struct fixture *f)
     return fixture_last(f, WRITE_POD_GROUP_STATUS, "g")->message;
 }
 
-/* A victim on each of two nodes; of three members only two can be helped. */
+/* A victim on each of two nodes; only two of three members can be helped. */
 static void no_eviction_for_a_gang_that_never_fits(void **state)
 {
     (void)state;
@@ -75,7 +75,7 @@ static void no_eviction_for_a_gang_that_never_fits(void **state)
         assert_string_equal(condition(&f), "pod group is unschedulable");
         assert_int_equal(promises(&f, 3), 0);
         const char *victims = fixture_evict(&f);
-        assert_int_equal(strlen(victims), gate ? 0 : 5); /* "v0 v1", or the other way round */
+        assert_int_equal(strlen(victims), gate ? 0 : 5); /* "v0 v1", or reversed */
         fixture_release(&f);
     }
 }
@@ -104,7 +104,7 @@ static void victims_go_when_all_of_the_gang_will_fit(void **state)
     }
 }
 
-/* Two members that are in need of the same victims: each of these is told once. */
+/* Two members need the same victims: each victim is evicted once. */
 static void no_pod_is_evicted_twice(void **state)
 {
     (void)state;
@@ -121,12 +121,10 @@ static void no_pod_is_evicted_twice(void **state)
     fixture_release(&f);
 }
 
-/* --- who was kept out while its victims were told --------------------------------------------- */
+/* --- pods kept out during evictions ----------------------------------------------------------- */
 
-/*
- * Two members have victims, the third fits nowhere, so that nothing comes of it; then somebody
- * places the third by hand. No plugin has turned down the two, and no event is about them.
- */
+/* Two members have victims, the third fits nowhere, so that nothing happens; then the third is
+ * bound by another scheduler. No plugin rejected the two, and no event concerns them. */
 static void a_pod_that_waits_for_an_eviction_comes_back_after_it(void **state)
 {
     (void)state;
@@ -149,7 +147,7 @@ static void a_pod_that_waits_for_an_eviction_comes_back_after_it(void **state)
     fixture_release(&f);
 }
 
-/* The lower of two has been promised the node that the higher one preempts on. */
+/* The lower of two is nominated to the node that the higher one preempts on. */
 static void members_do_not_take_nominations_from_each_other(void **state)
 {
     (void)state;
@@ -167,12 +165,12 @@ static void members_do_not_take_nominations_from_each_other(void **state)
     fixture_release(&f);
 }
 
-/* --- no gang holds what it cannot use --------------------------------------------------------- */
+/* --- a gang does not hold resources it cannot use --------------------------------------------- */
 
-/* In the group's cycle X lets everybody pass; when it is in earnest, see below. */
-static const char *refused; /* this one is turned down */
+/* X accepts all pods in the group's cycle; in the pods' own cycles see below. */
+static const char *refused; /* this pod is rejected */
 static enum berth_code how;
-static bool holds_all; /* everybody is held */
+static bool holds_all; /* all pods are held */
 
 static void permit(struct puppet_call *call)
 {
@@ -232,7 +230,7 @@ static void a_gang_with_a_rejected_member_is_unreserved(void **state)
         assert_int_equal(bound(&f, 3), 0);
         assert_int_equal(engine_get_stats(f.engine).held, gate ? 0 : 2);
         assert_int_equal(engine_get_stats(f.engine).assumed_pods, gate ? 0 : 2);
-        /* Others may have the room. */
+        /* Other pods may use the resources. */
         ADD_POD(&f, .name = "alone", .cpu = "4", .memory = "1Gi");
         ADD_POD(&f, .name = "other", .cpu = "4", .memory = "1Gi");
         fixture_settle(&f);
@@ -242,7 +240,7 @@ static void a_gang_with_a_rejected_member_is_unreserved(void **state)
     }
 }
 
-/* Not before all have been tried: a later one may make up for it. */
+/* Not before all were tried: a later pod may complete the gang. */
 static void a_quorum_without_the_lost_one_is_enough(void **state)
 {
     (void)state;
@@ -257,7 +255,7 @@ static void a_quorum_without_the_lost_one_is_enough(void **state)
     end(&f);
 }
 
-/* What broke is tried again soon, and all of the gang with it. */
+/* After an error the whole gang is retried soon. */
 static void the_gang_comes_back_together(void **state)
 {
     (void)state;
@@ -288,7 +286,7 @@ static void a_gang_with_a_deleted_member_is_unreserved(void **state)
         fixture_delete(&f, POD(.name = "g-1", .priority = 10, .group = "g", .cpu = "4"));
         assert_int_equal(engine_get_stats(f.engine).held, gate ? 0 : 2);
         assert_int_equal(engine_get_stats(f.engine).assumed_pods, gate ? 0 : 2);
-        /* Another one in its place, and the gang runs. */
+        /* A replacement completes the gang. */
         holds_all = false;
         ADD_POD(&f, .name = "g-3", .priority = 10, .group = "g", .cpu = "4");
         a_minute_later(&f);
@@ -298,7 +296,7 @@ static void a_gang_with_a_deleted_member_is_unreserved(void **state)
     }
 }
 
-/* The node that none of the gang is on. */
+/* The node without pods of the gang. */
 static const char *free_node(struct fixture *f)
 {
     static const char *const nodes[] = {"n0", "n1", "n2"};
@@ -309,7 +307,7 @@ static const char *free_node(struct fixture *f)
     return NULL;
 }
 
-/* Two wait in Permit. The third would complete the gang once its victim is gone, not before. */
+/* Two wait in Permit. The third completes the gang only when its victim is gone. */
 static void no_pod_is_released_during_a_trial(void **state)
 {
     (void)state;
@@ -363,7 +361,8 @@ static const char *last_nomination(struct fixture *f, const char *pod)
     return last;
 }
 
-/* Both members are promised a node when one of them is deleted: the other will not need its own. */
+/* Both members are nominated when one of them is deleted: the other does not need its
+ * nomination. */
 static void a_gang_below_min_count_drops_its_nominations(void **state)
 {
     (void)state;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gangs and preemption in a cluster that lives at random, beside an API server that is a table:
- * pods, groups and nodes come, change and go, the watch is late, writes are answered, refused or
- * lost on their way back. Whatever happens, no gang goes to its nodes without its quorum; and when
- * all comes to rest nothing is held by anybody, what the engine knows is what the API server has,
- * and nobody waits who could run.
+ * Gangs and preemption in a random cluster, with a simple model of the API server: pods, groups and
+ * nodes are added, changed and deleted, the watch is late, writes succeed, fail or lose their
+ * answers. Invariants: no gang is bound without its quorum; at rest nothing is reserved, the
+ * engine's state equals the API server's, and no pod waits that could run.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -26,15 +25,15 @@
 #define MAX_PODS     60
 #define NAME_MAX_LEN 24
 
-/* --- what the API server has ------------------------------------------------------------------ */
+/* --- state of the API server ------------------------------------------------------------------ */
 
 struct api_node {
-    int cpu; /* 0: it is not there */
+    int cpu; /* 0: does not exist */
     struct object *object;
 };
 
 struct api_group {
-    int min; /* 0: it is not there */
+    int min; /* 0: does not exist */
     int generation;
     bool whole;        /* disruptionMode PodGroup */
     int cpu, priority; /* of its members */
@@ -42,12 +41,12 @@ struct api_group {
 };
 
 struct api_pod {
-    int group; /* -1: it is on its own */
+    int group; /* -1: no group */
     int cpu, priority, version;
-    bool never; /* preempts nobody */
+    bool never; /* preemptionPolicy Never */
     bool gone, deleting, preempted;
     char node[NAME_MAX_LEN], promised[NAME_MAX_LEN];
-    struct object *object; /* as the watch told it last, or will */
+    struct object *object; /* last version sent by the watch, or to be sent */
 };
 
 struct news {
@@ -61,14 +60,14 @@ struct world {
     struct api_group groups[N_GROUPS];
     struct api_pod pods[MAX_PODS];
     size_t n_pods;
-    VEC(struct news) news; /* not told yet, from `told` on */
+    VEC(struct news) news; /* not sent yet, from `told` on */
     size_t told;
-    size_t checked; /* writes that have been looked at */
-    size_t done;    /* so many, at least, have been answered */
+    size_t checked; /* writes that were checked */
+    size_t done;    /* at least this many were answered */
     bool trouble;   /* writes may fail */
     bool extends;
     const char *gates;
-    char wrong[256]; /* empty: nothing is */
+    char wrong[256]; /* empty: no error */
 };
 
 static bool once_in(struct world *w, uint64_t n)
@@ -87,7 +86,7 @@ static void wrong(struct world *w, const char *fmt, ...)
     va_end(ap);
 }
 
-/* What happens to an object is told later. */
+/* Events are delivered later. */
 static void publish(struct world *w, struct object **at, struct object *after)
 {
     struct object *before = *at;
@@ -128,7 +127,7 @@ static void pod_changed(struct world *w, size_t i)
     publish(w, &p->object, p->gone ? NULL : pod_object(w, i));
 }
 
-/* --- what people do --------------------------------------------------------------------------- */
+/* --- user actions ----------------------------------------------------------------------------- */
 
 static void change_node(struct world *w, size_t i)
 {
@@ -174,7 +173,7 @@ static void add_pod(struct world *w)
     pod_changed(w, w->n_pods - 1);
 }
 
-/* A kubelet, or nobody, sees to it that it goes. */
+/* A pod on a node terminates first; the second call removes it. */
 static void delete_pod(struct world *w, size_t i)
 {
     struct api_pod *p = &w->pods[i];
@@ -185,7 +184,7 @@ static void delete_pod(struct world *w, size_t i)
     pod_changed(w, i);
 }
 
-/* --- what must hold at any time --------------------------------------------------------------- */
+/* --- invariants at any time ------------------------------------------------------------------- */
 
 static size_t pod_of(const struct object *pod)
 {
@@ -211,7 +210,7 @@ static int placed_of(struct world *w, int group)
     return n;
 }
 
-/* Nobody has to leave for somebody who is not above him. */
+/* A victim must have a lower priority than its preemptor. */
 static void check_eviction(struct world *w, const struct fixture_write *event)
 {
     if (object_kind(event->related)->id != KIND_POD)
@@ -238,7 +237,7 @@ static void check_writes(struct world *w)
 
 /* --- writes ----------------------------------------------------------------------------------- */
 
-/* What the server does; the status that it answers with. */
+/* Applies a write to the server. Returns the status of the answer. */
 static int apply(struct world *w, const struct fixture_write *write)
 {
     size_t i = pod_of(write->pod);
@@ -255,7 +254,7 @@ static int apply(struct world *w, const struct fixture_write *write)
         p->promised[0] = '\0';
         break;
     case WRITE_POD_STATUS:
-        /* What would change nothing, as far as it was known then, is not even sent. */
+        /* A write that changes nothing, as far as known at the time, is not sent. */
         if (!write->sets_nomination || p->node[0] || strcmp(p->promised, write->node) == 0 ||
             str_is(object_pod(write->pod)->status.nominated_node_name, write->node))
             return 200;
@@ -273,7 +272,7 @@ static int apply(struct world *w, const struct fixture_write *write)
     return write->kind == WRITE_BINDING ? 201 : 200;
 }
 
-/* Those about one pod are carried out in their order. */
+/* Writes about one pod are applied in order. */
 static bool is_next(const struct world *w, size_t at)
 {
     for (size_t i = w->done; i < at; i++)
@@ -283,7 +282,7 @@ static bool is_next(const struct world *w, size_t at)
     return true;
 }
 
-/* Answers a write, the watch being faster now and then. False: there is none. */
+/* Answers a write, sometimes after the watch. Returns false if there is none. */
 static bool answer(struct world *w)
 {
     size_t skip = once_in(w, 4) ? (size_t)rand_below(w->r, 4) : 0;
@@ -299,7 +298,7 @@ static bool answer(struct world *w)
         struct write_result result = {.status = apply(w, write), .message = STR("no")};
         uint64_t id = write->id;
         if (w->trouble && once_in(w, 20))
-            result.status = 500; /* it was done, and nobody heard of it */
+            result.status = 500; /* it was done, but the answer is lost */
         while (once_in(w, 2) && w->told < w->news.n)
             tell(w);
         if (id)
@@ -321,7 +320,7 @@ static const struct extender extenders[] = {
      .weight = 1},
 };
 
-/* "n0:p1,p2:0": all of them have to leave, in the extender's opinion. */
+/* "n0:p1,p2:0": the extender selects all of them as victims. */
 static void read_victims(struct str text, struct str *uids, struct extender_meta_victims *ret)
 {
     struct str pods, one;
@@ -368,9 +367,9 @@ static bool answer_extender(struct world *w)
     return true;
 }
 
-/* --- what must hold when all has come to rest ------------------------------------------------- */
+/* --- invariants at rest ----------------------------------------------------------------------- */
 
-/* A gang that does not come may hold a promised node, as upstream has it; not with the gate. */
+/* A gang that never completes may keep a nominated node, as upstream; not with the gate. */
 static bool is_nominated(const struct world *w, size_t pod, const char *node)
 {
     const struct queue *q = &w->f.engine->queue;
@@ -380,7 +379,8 @@ static bool is_nominated(const struct world *w, size_t pod, const char *node)
            str_is(nominator_node_of(&q->nominator, str_of(uid)), node);
 }
 
-/* What is left of a node for pods of this priority; below: who is lower is as good as gone. */
+/* A node's free resources for pods of this priority; below: pods of lower priority count as
+ * gone. */
 static int room(const struct world *w, size_t i, int group, int priority, int below)
 {
     int cpu = w->nodes[i].cpu;
@@ -444,7 +444,7 @@ static void check_knowledge(struct world *w)
     }
 }
 
-/* Nobody waits who could run, or could have others leave. */
+/* No pod waits that could run or preempt. */
 static void check_pod(struct world *w, size_t i)
 {
     const struct api_pod *p = &w->pods[i];
@@ -475,7 +475,7 @@ static void check_gang(struct world *w, int g)
               waits, fit);
 }
 
-/* --- a life ----------------------------------------------------------------------------------- */
+/* --- a random run ----------------------------------------------------------------------------- */
 
 static void reload(struct world *w)
 {
@@ -518,7 +518,7 @@ static void step(struct world *w)
     check_writes(w);
 }
 
-/* All that is owed is done, at this time. */
+/* Performs everything that is due at this time. */
 static void settle(struct world *w)
 {
     int busy = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What gates change in the engine: which plugins they bring, and how ties are drawn. */
+/* Effects of gates in the engine: which plugins they enable, and tie-breaking. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 
 /* --- plugins behind gates --------------------------------------------------------------------- */
 
-/* With the gates that build upon it. */
+/* With the gates that depend on it. */
 #define OFF                                                                                     \
     "NodeDeclaredFeatures=false,ExtendWebSocketsToKubelet=false,"                               \
     "InPlacePodVerticalScalingInitContainers=false,RestartAllContainersOnContainerExits=false," \
@@ -42,7 +42,7 @@ static void a_gate_decides_on_a_default_plugin(void **state)
     } cases[] = {
         {NULL, "", true},
         {NULL, OFF, false},
-        /* Who names it gets it. */
+        /* A configuration that names it gets it. */
         {named, OFF, true},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -59,7 +59,7 @@ static void a_gate_decides_on_a_default_plugin(void **state)
 #define TIED  4
 #define DRAWS 2000
 
-/* Nodes that are alike, and one that is fuller. Counts where pods of no size go. */
+/* Equal nodes, and one that is fuller. Counts the choices of a pod that is never bound. */
 static void place_tied(const char *gates, size_t ret_counts[TIED + 1])
 {
     struct fixture f;
@@ -74,7 +74,7 @@ static void place_tied(const char *gates, size_t ret_counts[TIED + 1])
         struct fixture_write *w = fixture_binding(&f, "p");
         assert_non_null(w);
         ret_counts[w->node[1] - '0']++;
-        fixture_answer(&f, w, 409, "try again"); /* its room is free again */
+        fixture_answer(&f, w, 409, "try again"); /* its resources are free again */
         fixture_delete(&f, POD(.name = "p", .cpu = "1", .memory = "1Gi"));
     }
     fixture_release(&f);
@@ -90,7 +90,7 @@ static void ties_are_drawn_evenly(void **state)
             assert_int_equal(counts[i], 0);
         else
             assert_in_range(counts[i], DRAWS / TIED * 3 / 4, DRAWS / TIED * 5 / 4);
-    /* By the engine's own dice: the same seed draws the same lots. */
+    /* By the engine's own generator: the same seed makes the same choices. */
     place_tied("BerthRandomTies=true", again);
     assert_memory_equal(counts, again, sizeof(counts));
 }

@@ -14,7 +14,7 @@ struct element {
     size_t key, id;
 };
 
-/* How the keys are laid out, and whether keys of 0 contradict themselves. */
+/* The order of the keys, and whether keys of 0 compare inconsistently. */
 enum layout { RANDOM, RISING, FALLING, NEARLY_RISING, CONTRADICTORY, LAYOUTS };
 
 static bool less(const void *a, const void *b)

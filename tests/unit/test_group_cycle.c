@@ -26,7 +26,7 @@ static void add_gang(struct fixture *f, const char *name, int n, int min, const 
         ADD_POD(f, .name = textf("%s-%d", name, i), .group = name, .cpu = cpu);
 }
 
-/* How many of the gang have been bound, or are being bound. */
+/* How many pods of the gang are bound or in their binding. */
 static int bound(struct fixture *f, const char *name, int n)
 {
     int count = 0;
@@ -78,7 +78,7 @@ static void none_is_bound_where_not_enough_fit(void **state)
     assert_string_equal(condition(&f, "g")->reason, "Unschedulable");
     assert_string_equal(condition(&f, "g")->message, "pod group is unschedulable");
     assert_false(condition(&f, "g")->scheduled);
-    /* Time brings them back, and room lets them go. */
+    /* Time requeues them, and free resources let them pass. */
     ADD_NODE(&f, .name = "b", .cpu = "2", .memory = "8Gi");
     fixture_pass(&f, 30 * SECOND);
     fixture_settle(&f);
@@ -86,7 +86,7 @@ static void none_is_bound_where_not_enough_fit(void **state)
     fixture_release(&f);
 }
 
-/* A pod alone is bound while the gang waits: what the gang tried has been given back. */
+/* A single pod is bound while the gang waits: the gang's attempt released its resources. */
 static void a_gang_that_waits_holds_nothing(void **state)
 {
     (void)state;
@@ -122,7 +122,7 @@ static void no_member_enters_before_the_quorum(void **state)
     fixture_release(&f);
 }
 
-/* More than the quorum: those that fit go, the others wait. */
+/* More than the quorum: the pods that fit are placed, the others wait. */
 static void the_quorum_is_enough(void **state)
 {
     (void)state;
@@ -152,7 +152,7 @@ static void without_a_gang_each_goes_where_it_can(void **state)
     fixture_release(&f);
 }
 
-/* What is written about the group once is not written again, and what was true stays so. */
+/* The group's status is written once, and true conditions stay true. */
 static void the_condition_is_written_once(void **state)
 {
     (void)state;
@@ -186,7 +186,7 @@ static void gates_switch_it_off(void **state)
     fixture_release(&f);
 }
 
-/* --- what is told of it ----------------------------------------------------------------------- */
+/* --- events and conditions -------------------------------------------------------------------- */
 
 static bool was_logged(const struct fixture *f, const char *line)
 {
@@ -223,7 +223,7 @@ static void groups_are_counted_and_logged(void **state)
     fixture_release(&f);
 }
 
-/* Who has not asked for the gate does not see its metrics, as upstream has it. */
+/* Without the gate its metrics are not shown, as upstream. */
 static void without_the_gate_nothing_is_counted(void **state)
 {
     (void)state;
@@ -250,7 +250,7 @@ static void a_topology_key_keeps_the_group_in_one_domain(void **state)
     for (int i = 0; i < 6; i++) {
         const char *name = textf("n%d", i);
         const char *rack = textf("r%d", i / 2);
-        /* Only the racks r1 and r2 have room for all, and r2 has more of it. */
+        /* Only the racks r1 and r2 fit all pods, and r2 has more room. */
         ADD_NODE(&f, .name = name, .labels = textf("rack=%s", rack),
                  .cpu = i < 2   ? "1"
                         : i < 4 ? "2"
@@ -265,13 +265,13 @@ static void a_topology_key_keeps_the_group_in_one_domain(void **state)
     }
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 3);
-    /* Both take all three; the rack that is fuller afterwards is better (MostAllocated). */
+    /* Both fit all three; the rack that is fuller afterwards is better (MostAllocated). */
     for (int i = 0; i < 3; i++) {
         const char *pod = textf("g-%d", i);
         const char *node = fixture_node_of(&f, pod);
         assert_true(strcmp(node, "n2") == 0 || strcmp(node, "n3") == 0);
     }
-    /* A fourth one goes where the others are, while there is room; then nowhere. */
+    /* A fourth pod goes where the others are if there is room, otherwise nowhere. */
     ADD_POD(&f, .name = "g-3", .group = "g", .cpu = "1");
     fixture_settle(&f);
     const char *node = fixture_node_of(&f, "g-3");
@@ -289,7 +289,7 @@ static void add_group_in_a_rack(struct fixture *f, int min)
     fixture_add(f, POD_GROUP(.name = "g", .min_count = min, .topology = "rack"));
 }
 
-/* The second has been promised a node in another rack than the one with room for both. */
+/* The second pod is nominated to a node outside of the rack that fits both. */
 static void a_nomination_outside_the_placement_is_ignored(void **state)
 {
     (void)state;
@@ -306,7 +306,7 @@ static void a_nomination_outside_the_placement_is_ignored(void **state)
     fixture_release(&f);
 }
 
-/* Which node the next attempt begins with is counted among those of the placement. */
+/* The start node of the next attempt is counted within the placement. */
 static void turns_are_taken_within_the_placement(void **state)
 {
     (void)state;
@@ -338,7 +338,7 @@ static void no_placement_is_reported(void **state)
     fixture_release(&f);
 }
 
-/* One of them has a promise that cannot be kept, from before: the node is there for the others. */
+/* One pod has an older nomination that does not fit: the node is free for the others. */
 static void members_do_not_keep_nodes_from_each_other(void **state)
 {
     (void)state;
@@ -356,7 +356,7 @@ static void members_do_not_keep_nodes_from_each_other(void **state)
 
 /* --- properties ------------------------------------------------------------------------------- */
 
-/* Random gangs on a random cluster that changes: never is a gang bound in part. */
+/* Random gangs on a random cluster that changes: no gang is ever bound in part. */
 static bool no_gang_is_ever_bound_in_part(struct rand *r, size_t size_hint, void *ctx)
 {
     (void)size_hint, (void)ctx;
@@ -381,7 +381,7 @@ static bool no_gang_is_ever_bound_in_part(struct rand *r, size_t size_hint, void
             assert_true(n == 0 || n >= min[i]);
         }
     }
-    /* With room for all, all come to run. */
+    /* With room for all, all run in the end. */
     ADD_NODE(&f, .name = "big", .cpu = "100", .memory = "80Gi");
     for (int i = 0; i < 8; i++) {
         fixture_pass(&f, 60 * SECOND);
@@ -399,7 +399,7 @@ static void gangs_are_whole(void **state)
     assert_true(prop_run("gangs", 200, no_gang_is_ever_bound_in_part, NULL));
 }
 
-/* --- while extenders are asked ---------------------------------------------------------------- */
+/* --- while extenders are called --------------------------------------------------------------- */
 
 #define MANY 8
 
@@ -409,7 +409,7 @@ static const struct extender slow[] = {{.name = STR_INIT("http://slow"),
                                         .preempts = true,
                                         .weight = 1}};
 
-/* The node of the first placement goes away while an extender is asked about it. */
+/* The node of the first placement is deleted while an extender is called for it. */
 static void a_placement_may_lose_all_its_nodes(void **state)
 {
     (void)state;
@@ -456,7 +456,7 @@ static struct object *storm_node(size_t i)
                 .memory = "8Gi");
 }
 
-/* Says yes to all it was asked about, or to none, or fails. */
+/* Keeps all nodes, or none, or fails. */
 static void storm_answer(struct storm *s)
 {
     struct fixture_call *call = fixture_call(&s->f);
@@ -488,7 +488,7 @@ static void storm_reload(struct storm *s)
     assert_int_equal(fixture_reload(&s->f, &to, &result, &err), 0);
 }
 
-/* The API server knows pods that have not been deleted, and evicts whom it is asked to. */
+/* The API server has all pods that are not deleted, and evicts on request. */
 static void storm_write(struct storm *s, struct fixture_write *w)
 {
     bool *there = &s->pods[strtoul(object_meta(w->pod)->name.p + 1, NULL, 10)];
@@ -557,7 +557,7 @@ static void storm_step(struct storm *s)
     }
 }
 
-/* The world changes while a group waits in the middle of its cycle. */
+/* The cluster changes while a group waits in the middle of its cycle. */
 static bool whatever_happens_meanwhile(struct rand *r, size_t size_hint, void *ctx)
 {
     (void)size_hint, (void)ctx;
@@ -579,7 +579,7 @@ static bool whatever_happens_meanwhile(struct rand *r, size_t size_hint, void *c
     }
     for (int i = 0; i < 200; i++)
         storm_step(&s);
-    /* All come to rest: nobody waits for anything that does not come. */
+    /* At rest no pod waits for an event that never comes. */
     for (int i = 0; i < 200; i++) {
         fixture_schedule(&s.f);
         while (fixture_call(&s.f))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Extenders have their say on each member of a group, and the world goes on meanwhile. */
+/* Extenders are called for each member of a group, while the cluster changes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,7 +37,7 @@ static bool is_asked_about(const struct fixture_call *call, const char *pod)
     return str_is(object_meta(call->pod)->name, pod);
 }
 
-/* Answers a call: `out` may not stay, and the later a node's name, the better it is. */
+/* Answers a call: drops `out`, and scores nodes by name, the last best. */
 static void answer(struct fixture *f, const char *out)
 {
     struct fixture_call *call = fixture_call(f);
@@ -63,7 +63,7 @@ static void answer(struct fixture *f, const char *out)
     fixture_extender_done(f, call, &result);
 }
 
-/* Until nobody asks any more. */
+/* Until there are no more calls. */
 static void settle(struct fixture *f, const char *out)
 {
     fixture_settle(f);
@@ -107,7 +107,7 @@ static void what_extenders_turn_down_is_missing(void **state)
     fixture_release(&f);
 }
 
-/* Nobody else is tried while a member's extenders think. */
+/* No other pod is tried while a member's extenders are called. */
 static void the_queue_waits(void **state)
 {
     (void)state;
@@ -154,7 +154,8 @@ static void a_member_is_deleted_while_it_is_asked_about(void **state)
     }
 }
 
-/* One that has been tried already: it is not bound, and the others know at the latest in Permit. */
+/* A member that was tried already: it is not bound, and the others notice in Permit at the
+ * latest. */
 static void a_member_is_deleted_after_it_was_tried(void **state)
 {
     (void)state;
@@ -189,7 +190,7 @@ static void a_node_goes_that_is_asked_about(void **state)
     fixture_release(&f);
 }
 
-/* The node that another member is to have. It is told so, and the gang is not bound in part. */
+/* The node of another member is deleted. That member fails, and the gang is not bound in part. */
 static void a_node_goes_that_was_chosen(void **state)
 {
     (void)state;
@@ -205,7 +206,7 @@ static void a_node_goes_that_was_chosen(void **state)
             if (!fixture_call(&f))
                 break;
         }
-        /* The others were held in Permit, and g-0 is waken by them; or they have let go. */
+        /* The others waited in Permit and wake g-0; or they have released their reservations. */
         assert_string_equal(fixture_last(&f, WRITE_EVENT, "g-0")->message,
                             "the node went away while extenders were asked");
         assert_int_equal(bound(&f), 0);
@@ -217,7 +218,7 @@ static void a_node_goes_that_was_chosen(void **state)
     }
 }
 
-/* The tries of workload-aware preemption are dry: no extender is asked. */
+/* Workload-aware preemption uses dry runs: extenders are not called. */
 static void dry_tries_do_not_ask(void **state)
 {
     (void)state;
@@ -225,7 +226,7 @@ static void dry_tries_do_not_ask(void **state)
     begin(&f, 2, 2, 2, "GenericWorkload=true,GangScheduling=true,WorkloadAwarePreemption=true");
     ADD_POD(&f, .name = "v", .cpu = "1", .memory = "1Gi", .node = "n0");
     settle(&f, "");
-    assert_int_equal(f.calls.n, 1); /* of the member that found n1 free: its filter */
+    assert_int_equal(f.calls.n, 1); /* the filter call of the member for which n1 is free */
     fixture_answer(&f, fixture_eviction(&f, "v"), 200, "");
     fixture_pass(&f, 60 * SECOND);
     settle(&f, "");

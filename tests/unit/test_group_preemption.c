@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A group makes room for itself as a whole: nodes n0, n1, …, each with 4 cpus. */
+/* A group preempts as a whole: nodes n0, n1, …, each with 4 cpus. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,11 +16,11 @@
 #define SECOND ((int64_t)1000000000)
 #define GATES  "GenericWorkload=true,GangScheduling=true,WorkloadAwarePreemption=true"
 
-/* --- scenery ---------------------------------------------------------------------------------- */
+/* --- fixtures --------------------------------------------------------------------------------- */
 
 #define AS_ONE "'disruptionMode':'PodGroup'"
 
-/* The group "gang" that wants room: its members gang-0, gang-1, … */
+/* The group "gang" that needs room: its members gang-0, gang-1, … */
 static void add_gang(struct fixture *f, int n, int min, int priority, int cpu)
 {
     fixture_add(f, POD_GROUP(.name = "gang", .uid = "uid-of-gang", .generation = 1,
@@ -58,7 +58,7 @@ static const char *condition(struct fixture *f)
     return w ? w->message : NULL;
 }
 
-/* --- who has to go ---------------------------------------------------------------------------- */
+/* --- victims ---------------------------------------------------------------------------------- */
 
 struct victims_case {
     const char *what;
@@ -83,7 +83,7 @@ static void scene_ages(struct fixture *f)
     ADD_POD(f, .name = "oldest", .node = "n1", .cpu = "2", .started = "2026-01-01T08:00:00Z");
 }
 
-/* A group that goes as one: two nodes get free, although one would do. */
+/* A group that is disrupted as a whole: two nodes become free, although one would suffice. */
 static void scene_whole_group(struct fixture *f)
 {
     fixture_add(f, POD_GROUP(.name = "v", .min_count = 1, .spec = AS_ONE));
@@ -91,7 +91,7 @@ static void scene_whole_group(struct fixture *f)
     ADD_POD(f, .name = "v1", .node = "n1", .group = "v", .cpu = "4", .priority = 3);
 }
 
-/* The same, but its pods go one by one, each with a priority of its own. */
+/* The same, but its pods are disrupted one by one, each with its own priority. */
 static void scene_loose_group(struct fixture *f)
 {
     fixture_add(f, POD_GROUP(.name = "v", .min_count = 1));
@@ -107,7 +107,7 @@ static void scene_group_above(struct fixture *f)
     ADD_POD(f, .name = "p", .node = "n1", .cpu = "4", .priority = 2);
 }
 
-/* At the same priority groups are spared first, and the larger one before the smaller. */
+/* At the same priority groups are reprieved first, and the larger one before the smaller. */
 static void scene_sizes(struct fixture *f)
 {
     fixture_add(f, POD_GROUP(.name = "small", .min_count = 1, .spec = AS_ONE));
@@ -121,7 +121,7 @@ static void scene_sizes(struct fixture *f)
     ADD_POD(f, .name = "p", .node = "n2", .cpu = "4", .started = "2026-01-01T07:00:00Z");
 }
 
-/* Budgets come before importance: who violates one is spared first. */
+/* Budgets come before importance: victims that violate one are reprieved first. */
 static void scene_budget(struct fixture *f)
 {
     fixture_add_budget(f, "guarded", 0);
@@ -138,7 +138,7 @@ static void scene_group_budget(struct fixture *f)
     ADD_POD(f, .name = "p", .node = "n1", .cpu = "4", .priority = 5);
 }
 
-/* The gang's own members of lower priority are not spared for being its own. */
+/* The gang's own members of lower priority may be victims. */
 static void scene_own(struct fixture *f)
 {
     ADD_POD(f, .name = "mine", .node = "n0", .group = "gang", .cpu = "4", .priority = 1);
@@ -177,7 +177,7 @@ static void the_right_ones_have_to_go(void **state)
     }
 }
 
-/* --- what is said ----------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 static void victims_get_events_and_the_gang_waits_for_them(void **state)
 {
@@ -191,14 +191,15 @@ static void victims_get_events_and_the_gang_waits_for_them(void **state)
     assert_int_equal(bound(&f, 3), 0);
     assert_string_equal(condition(&f), "pod group is unschedulable");
     assert_string_equal(fixture_last(&f, WRITE_POD_GROUP_STATUS, "gang")->reason, "Unschedulable");
-    /* One found a free node, and is promised it; the others only know what was in their way. */
+    /* One pod fits and is nominated; the others only report their own failures. */
     const struct fixture_write *w = fixture_last(&f, WRITE_POD_STATUS, "gang-0");
     assert_string_equal(w->node, "n2");
     assert_string_equal(w->message, "pod group is unschedulable");
     assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "gang-1")->message,
                         "0/3 nodes are available: 3 Insufficient cpu. preemption: not eligible due "
                         "to workload aware preemption enabled");
-    /* The last victim goes when the others are gone; until then nobody enters the queue. */
+    /* The last victim is evicted when the others are gone; until then no member enters the
+     * queue. */
     fixture_pass(&f, 60 * SECOND);
     assert_int_equal(engine_get_stats(f.engine).gated, 3);
     struct fixture_write *first = fixture_eviction(&f, "a");
@@ -223,7 +224,7 @@ static void refusals_are_reported(void **state)
     static const struct {
         const char *says;
         const char *more;
-        int victim; /* its priority; -1: there is none */
+        int victim; /* its priority; -1: no victim */
         bool never;
         int members;
     } cases[] = {
@@ -271,7 +272,7 @@ static void without_the_plugin_no_group_preempts(void **state)
     fixture_release(&f);
 }
 
-/* Pods that belong to no group preempt as ever. */
+/* Pods without a group preempt as usual. */
 static void pods_alone_preempt_alone(void **state)
 {
     (void)state;
@@ -286,7 +287,7 @@ static void pods_alone_preempt_alone(void **state)
     fixture_release(&f);
 }
 
-/* --- where the scheduler waits for the eviction ----------------------------------------------- */
+/* --- preemption that waits for evictions ------------------------------------------------------ */
 
 static void an_eviction_that_is_waited_for(void **state)
 {
@@ -297,7 +298,7 @@ static void an_eviction_that_is_waited_for(void **state)
         ADD_POD(&f, .name = "v", .node = "n0", .priority = 1, .cpu = "4");
         add_gang(&f, 2, 2, 10, 4);
         fixture_schedule(&f);
-        assert_null(condition(&f)); /* it is not over */
+        assert_null(condition(&f)); /* not over yet */
         ADD_POD(&f, .name = "other", .cpu = "1");
         fixture_schedule(&f);
         assert_null(fixture_last(&f, WRITE_EVENT, "other"));
@@ -321,7 +322,7 @@ static void the_end_comes_while_it_is_waited_for(void **state)
     fixture_release(&f);
 }
 
-/* What fails in the background brings the whole gang back. */
+/* A background failure requeues the whole gang. */
 static void a_refused_eviction_is_tried_again(void **state)
 {
     (void)state;
@@ -396,7 +397,7 @@ static void play(struct fixture *f, const struct scene *s, bool never)
                 .priority = 6, .preemption_policy = never ? "Never" : NULL);
 }
 
-/* Everything a dry run could have left in disorder: sums, and the pods of every node in order. */
+/* All state that a dry run could corrupt: sums, and the pods of every node in order. */
 static void write_cache(const struct fixture *f, struct buf *out)
 {
     const struct cache *c = &f->engine->cache;
@@ -410,7 +411,7 @@ static void write_cache(const struct fixture *f, struct buf *out)
     }
 }
 
-/* Which pods of the scene were evicted; false: none. */
+/* Which pods of the scene were evicted. Returns false if none. */
 static bool take_away(struct fixture *f, struct scene *s)
 {
     bool any = false;
@@ -489,7 +490,7 @@ static void victims_are_the_right_ones(void **state)
     assert_true(found > 20);
 }
 
-/* Its members are made anew while the victim is told: those have no other reason to wait. */
+/* Its members are recreated during the eviction: the new ones have no other reason to wait. */
 static void members_that_come_during_an_eviction_are_tried(void **state)
 {
     (void)state;
@@ -513,7 +514,7 @@ static void members_that_come_during_an_eviction_are_tried(void **state)
     fixture_release(&f);
 }
 
-/* Two fit and are promised their nodes; a node that the third was to get goes away. */
+/* Two fit and are nominated; the node for the third is deleted. */
 static void an_unschedulable_group_keeps_no_nomination(void **state)
 {
     (void)state;

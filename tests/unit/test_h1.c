@@ -12,7 +12,7 @@
 
 #define MAX_HEAD ((size_t)2000)
 
-/* Everything a parser says about some bytes, as text that can be compared. */
+/* All results of a parser on some bytes, as text to compare. */
 static void transcribe(enum h1_role role, struct str in, struct rand *split, struct buf *out)
 {
     struct h1_parser p;
@@ -94,7 +94,7 @@ static bool split_makes_no_difference(struct rand *r, size_t size, void *ctx)
     enum h1_role role = request ? H1_REQUESTS : H1_RESPONSES;
     char *bytes = xstrdup(text);
     size_t n = strlen(text);
-    for (size_t i = rand_below(r, size / 20 + 1); i > 0; i--) /* broken here and there */
+    for (size_t i = rand_below(r, size / 20 + 1); i > 0; i--) /* corrupted in some places */
         bytes[rand_below(r, n)] = "\r\n :;0a\0\xff"[rand_below(r, 9)];
     struct buf whole = BUF_INIT, pieces = BUF_INIT;
     transcribe(role, (struct str){bytes, n}, NULL, &whole);
@@ -119,7 +119,7 @@ static void expect(enum h1_role role, const char *text, const char *want)
     struct buf out = BUF_INIT;
     transcribe(role, str_of(text), NULL, &out);
     if (!str_is(buf_str(&out), want))
-        fail_msg("%s\ngives  %s\nwanted %s", text, buf_cstr(&out), want);
+        fail_msg("%s\ngot    %s\nwanted %s", text, buf_cstr(&out), want);
     buf_release(&out);
 }
 
@@ -153,7 +153,7 @@ static void test_responses(void **state)
            "|head   200 1;content-length=4|data ab|eof -104 0");
 }
 
-/* What two readers could understand differently. */
+/* Input that two parsers could understand differently. */
 static void test_ambiguity_is_refused(void **state)
 {
     (void)state;
@@ -186,7 +186,7 @@ static void test_ambiguity_is_refused(void **state)
         struct buf out = BUF_INIT;
         transcribe(H1_REQUESTS, str_of(text), NULL, &out);
         if (!str_is(buf_str(&out), "|error -71"))
-            fail_msg("%s gives %s", heads[i], buf_cstr(&out));
+            fail_msg("%s: got %s", heads[i], buf_cstr(&out));
         buf_release(&out);
     }
     static const char *const lines[] = {
@@ -209,7 +209,7 @@ static void test_ambiguity_is_refused(void **state)
         struct buf out = BUF_INIT;
         transcribe(H1_REQUESTS, str_of(text), NULL, &out);
         if (!str_ends(buf_str(&out), STR("|error -71")))
-            fail_msg("chunk %zu gives %s", i, buf_cstr(&out));
+            fail_msg("chunk %zu: got %s", i, buf_cstr(&out));
         buf_release(&out);
     }
 }

@@ -61,7 +61,7 @@ static int by_key(const void *a, const void *b)
 
 #define ITEMS 500
 
-/* After any mixture of pushes, removals and changes, what is left comes out sorted. */
+/* After any mix of pushes, removals and changes the rest is popped in order. */
 static bool comes_out_sorted(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;
@@ -103,7 +103,7 @@ static void properties(void **state)
     assert_true(prop_run("heap comes out sorted", 500, comes_out_sorted, NULL));
 }
 
-/* Removal from the middle costs a walk along one path, not over the heap. */
+/* Removal from the middle walks one path, not the whole heap. */
 static void logarithmic(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client against the server, over every protocol they share. */
+/* The client against the server, over every protocol that both support. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@
 #include "net/transport.h"
 #include "net/url.h"
 
-/* Only a hang takes so long. */
+/* Reached only by a hang. */
 #define GUARD (30 * NSEC_PER_SEC)
 
 enum mode { PLAIN_H1, PLAIN_H2, TLS_H1, TLS_H2, MODES };
@@ -71,7 +71,7 @@ static void pour(struct http_exchange *x)
         at += n;
         x->user = (void *)(uintptr_t)at;
         if (http_write(x, (struct str){piece, n}) > HTTP_HIGH_WATER)
-            return; /* on_drain goes on */
+            return; /* on_drain continues */
     }
     http_end(x);
 }
@@ -279,7 +279,7 @@ static int drop_pki(void **state)
     return 0;
 }
 
-/* --- worlds ----------------------------------------------------------------------------------- */
+/* --- fixtures --------------------------------------------------------------------------------- */
 
 struct setting {
     enum mode mode;
@@ -696,10 +696,10 @@ static void test_sizes(void **state)
         char target[4200] = "/echo?";
         memset(target + 6, 'y', 4000);
         request.target = (struct str){target, 4006};
-        fetch(&w, request, &r); /* comes back as a header, too large for the client */
+        fetch(&w, request, &r); /* echoed as a header, too large for the client */
         assert_int_equal(r.code, -EMSGSIZE);
         result_clear(&r);
-        fetch(&w, get("/echo"), &r); /* and the client is as good as before */
+        fetch(&w, get("/echo"), &r); /* the client is still usable */
         assert_int_equal(r.status, 200);
         result_clear(&r);
         stop(&w);
@@ -835,7 +835,7 @@ static void test_pause_small(void **state)
     }
 }
 
-/* --- ends before the end ---------------------------------------------------------------------- */
+/* --- early ends ------------------------------------------------------------------------------- */
 
 static void test_cancel(void **state)
 {
@@ -851,7 +851,7 @@ static void test_cancel(void **state)
         UNTIL(&w, r.received == 6);
         assert_int_equal(w.n_held, 1);
         http_call_cancel(call);
-        UNTIL(&w, w.gone == 1); /* the server hears of it */
+        UNTIL(&w, w.gone == 1); /* the server notices */
         fetch(&w, get("/echo"), &after);
         assert_int_equal(after.code, 0);
         assert_false(r.done);
@@ -902,7 +902,7 @@ static void cancel_self(struct loop_task *task)
 
 static void test_cancel_before_sent(void **state)
 {
-    /* Handed to the connection in this round, taken back before the round's frames go out. */
+    /* Given to the connection in this round, cancelled before the round's frames are sent. */
     (void)state;
     EACH_MODE(s)
     {
@@ -910,7 +910,7 @@ static void test_cancel_before_sent(void **state)
         struct result first = {0}, r = {0}, after = {0};
         struct loop_task task;
         struct http_client_stats before, stats;
-        s.server.max_streams = 1; /* a stream that is not given back would block the next */
+        s.server.max_streams = 1; /* a stream that is not released would block the next */
         s.client.max_connections = 1;
         start(&w, &s);
         fetch(&w, get("/echo"), &first);
@@ -1013,7 +1013,7 @@ static void test_truncated(void **state)
     }
 }
 
-/* A port on which nobody listens. */
+/* A port without a listener. */
 static uint16_t dead_port(void)
 {
     int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -1056,7 +1056,7 @@ static void test_no_such_host(void **state)
     assert_true(r.code < 0);
     assert_true(r.retryable);
     assert_non_null(strstr(r.err.msg, "no-such-host.invalid"));
-    /* and one that is given up while it is looked for */
+    /* and one that is cancelled during the lookup */
     struct http_client *client = make_client(&w, &s, 1);
     struct result other = {0};
     send_to(client, get("/"), &other);
@@ -1066,7 +1066,7 @@ static void test_no_such_host(void **state)
     stop(&w);
 }
 
-/* --- the server's end ------------------------------------------------------------------------- */
+/* --- end of the server ------------------------------------------------------------------------ */
 
 static void set_flag(void *ctx)
 {
@@ -1129,7 +1129,7 @@ static void test_goaway(void **state)
     start(&w, &s);
     send_to(w.client, get("/hold"), &held);
     UNTIL(&w, w.n_held == 1);
-    /* The call and the GOAWAY cross: the server has not begun on it and the client may retry. */
+    /* The call and the GOAWAY cross: the server has not processed it and the client may retry. */
     uint64_t before = w.handled;
     send_to(w.client, get("/echo"), &r);
     http_server_shutdown(w.server, GUARD, set_flag, &stopped);
@@ -1173,7 +1173,7 @@ static void test_answer_after_free(void **state)
     }
 }
 
-/* --- clients that misbehave ------------------------------------------------------------------- */
+/* --- misbehaving clients ---------------------------------------------------------------------- */
 
 static int connect_to(uint16_t port)
 {
@@ -1184,7 +1184,7 @@ static int connect_to(uint16_t port)
     return fd;
 }
 
-/* Takes what has been answered so far; nothing is made of it. */
+/* Reads the answers so far and discards them. */
 static void swallow(int fd)
 {
     char bytes[65536];
@@ -1192,7 +1192,7 @@ static void swallow(int fd)
         ;
 }
 
-/* Who asks on and on and does not listen is not listened to any more, until he does. */
+/* A client that keeps requesting without reading is not read any more, until it reads. */
 static void test_many_requests_and_no_ear(void **state)
 {
     (void)state;
@@ -1261,7 +1261,7 @@ static void test_slow_client(void **state)
     stop(&w);
 }
 
-/* Reads what there is; false at the end. */
+/* Reads what is available. Returns false at the end. */
 static bool drink(int fd, size_t *total)
 {
     static char bytes[65536];
@@ -1275,7 +1275,7 @@ static bool drink(int fd, size_t *total)
 
 static void test_answer_is_not_taken_back(void **state)
 {
-    /* The server is done and the client says something more: what is on its way still comes. */
+    /* The server has ended and the client sends more: data in flight still arrives. */
     (void)state;
     struct setting s = {.mode = PLAIN_H1};
     struct world w;
@@ -1298,7 +1298,7 @@ static void test_answer_is_not_taken_back(void **state)
 
 static void test_slow_reader(void **state)
 {
-    /* A client that takes nothing of its answer loses it; its other calls are not touched. */
+    /* A client that does not read its answer loses it; its other calls are not affected. */
     (void)state;
     EACH_MODE(s)
     {
@@ -1313,7 +1313,7 @@ static void test_slow_reader(void **state)
         UNTIL(&w, (http_server_get_stats(w.server, &stats), stats.exchanges == 0));
         fetch(&w, get("/echo"), &other);
         assert_int_equal(other.code, 0);
-        if (!r.done) /* HTTP/2 tells the end of a paused call, HTTP/1.1 does not look */
+        if (!r.done) /* HTTP/2 reports the end of a paused call, HTTP/1.1 does not */
             http_call_resume(call);
         UNTIL(&w, r.done);
         assert_true(r.code < 0);
@@ -1325,7 +1325,7 @@ static void test_slow_reader(void **state)
 
 /* --- raw servers ------------------------------------------------------------------------------ */
 
-/* Accepts one connection after the other, reads a little, says what it was told and closes. */
+/* Accepts one connection after the other, reads a little, sends the given bytes and closes. */
 struct canned {
     struct loop_io listen, conn;
     struct loop *loop;
@@ -1448,7 +1448,7 @@ static void tunnel_move(struct tunnel *t, int from, int to)
         close(t->up.fd);
         return;
     }
-    for (ssize_t at = 0; at < n;) /* blocking sockets: it is a small proxy */
+    for (ssize_t at = 0; at < n;) /* blocking sockets: a simple proxy */
         at += write(to, data + at, (size_t)(n - at));
 }
 
@@ -1561,7 +1561,7 @@ static void test_proxy(void **state)
     }
 }
 
-/* An https proxy: TLS to the client, and whatever goes through it inside. */
+/* An https proxy: TLS to the client, with the tunnelled connection inside. */
 struct tls_tunnel {
     struct loop_io listen;
     struct loop *loop;
@@ -1698,7 +1698,7 @@ static void test_proxy_refuses(void **state)
     }
 }
 
-/* --- quiet ------------------------------------------------------------------------------------ */
+/* --- silence ---------------------------------------------------------------------------------- */
 
 static int64_t cpu_time(void)
 {
@@ -1734,7 +1734,7 @@ static void test_idle_is_idle(void **state)
 
 static void test_keepalive_ping(void **state)
 {
-    /* A server that accepts and then says nothing at all: only the PING finds out. */
+    /* A server that accepts and then sends nothing at all: only the PING detects it. */
     (void)state;
     struct setting s = {
         .mode = PLAIN_H2,
@@ -1744,13 +1744,13 @@ static void test_keepalive_ping(void **state)
     struct result r = {0}, alive = {0};
     start(&w, &s);
     uint16_t port = canned_start(&canned, w.loop, "");
-    loop_io_stop(&canned.listen); /* the kernel completes the connection, nobody accepts it */
+    loop_io_stop(&canned.listen); /* completed by the kernel, never accepted */
     struct http_client *client = make_client(&w, &s, port);
     send_to(client, get("/"), &r);
     UNTIL(&w, r.done);
     assert_int_equal(r.code, -ETIMEDOUT);
     assert_non_null(strstr(r.err.msg, "PING"));
-    /* A living one answers, and the watch goes on. */
+    /* A live server answers, and the watch continues. */
     struct http_call *call = send_to(w.client, get("/watch"), &alive);
     int64_t end = time_mono() + 200 * NSEC_PER_MSEC;
     while (time_mono() < end)

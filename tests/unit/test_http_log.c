@@ -35,7 +35,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* What has been written since the last call, without the lines' heads. */
+/* The lines since the last call, without their headers. */
 static const char *written(struct buf *out)
 {
     char bytes[65536];
@@ -143,7 +143,7 @@ static void test_bodies(void **state)
     written(&out);
     assert_true(out.n > 20000);
     assert_null(strstr(out.p, "truncated"));
-    /* The length of a dump that is cut is that of the whole dump. */
+    /* The length of a truncated dump is that of the whole dump. */
     text.p[0] = '\0';
     body(8, buf_str(&text), false);
     written(&out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a server allows its clients: connections, memory, bodies. */
+/* A server's limits for its clients: connections, memory, bodies. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@
 #include "net/http_server.h"
 #include "net/resolve.h"
 
-/* For what should happen; only a failure takes as long. */
+/* For expected events; reached only on failure. */
 #define GUARD (60 * NSEC_PER_SEC)
 
 struct world {
@@ -112,7 +112,7 @@ static int connect_v(const struct world *w, const char *address)
     return fd;
 }
 
-/* Connects, and waits until the server knows. */
+/* Connects, and waits until the server has accepted. */
 static int connect_to(struct world *w)
 {
     uint64_t before = stats_of(w).accepted;
@@ -127,7 +127,7 @@ static void engine_log(int fd, const char *text)
     assert_int_equal(send(fd, text, n, MSG_NOSIGNAL), n);
 }
 
-/* Appends what there is to text; false at the end of the stream. */
+/* Appends what is available to text. Returns false at the end of the stream. */
 static bool hear(int fd, struct buf *text)
 {
     char bytes[4096];
@@ -206,7 +206,7 @@ static void post(struct http_client *client, const char *path, size_t n, struct 
     http_client_send(client, &request, &handlers, r);
 }
 
-/* As many bodies as streams allow, and nobody asks for them: they stay with the client. */
+/* As many bodies as streams allow, without a reader: they stay with the client. */
 static void test_bodies_are_not_read_unasked(void **state)
 {
     (void)state;
@@ -224,7 +224,7 @@ static void test_bodies_are_not_read_unasked(void **state)
         /* HTTP/2: one window and the heads. HTTP/1.1: as much for each connection. */
         size_t most = h2 ? 256 * 1024 : n * 256 * 1024;
         assert_in_range(stats_of(&w).memory, 1, most);
-        /* Refused without a look at them: the answer comes, the body does not. */
+        /* Rejected without reading them: the answer is sent, the body is not. */
         while (w.held.n)
             http_respond_text(w.held.v[--w.held.n], 403, "text/plain", STR("no"));
         for (size_t i = 0; i < n; i++) {
@@ -238,7 +238,7 @@ static void test_bodies_are_not_read_unasked(void **state)
     }
 }
 
-/* Asked for, they come whole, also after a pause, up to the limit; and memory is given back. */
+/* With a reader they arrive whole, also after a pause, up to the limit; and memory is released. */
 static void test_bodies_are_read_when_asked_for(void **state)
 {
     (void)state;
@@ -277,7 +277,7 @@ static void test_bodies_are_read_when_asked_for(void **state)
     }
 }
 
-/* A body without a length is found to be too long on the way. */
+/* A body without a length is found to be too long while it is read. */
 static void test_chunked_body_too_large(void **state)
 {
     (void)state;
@@ -316,7 +316,7 @@ static void test_continue_when_asked_for(void **state)
         if (i == 0)
             engine_log(fd, "hello");
         UNTIL(&w, (hear(fd, &answer), has(&answer, i ? "403 Forbidden" : "200 OK")));
-        /* A client that did not get to send its body is not waited for. */
+        /* The server does not wait for a client that could not send its body. */
         assert_int_equal(has(&answer, "Connection: close"), i == 1);
         close(fd);
         buf_release(&answer);
@@ -324,7 +324,7 @@ static void test_continue_when_asked_for(void **state)
     stop(&w);
 }
 
-/* The rest of a short body is skipped and the connection goes on; a long one ends it. */
+/* The rest of a short body is skipped and the connection stays; a long one closes it. */
 static void test_unread_body_and_the_next_request(void **state)
 {
     (void)state;
@@ -348,7 +348,7 @@ static void test_unread_body_and_the_next_request(void **state)
 
 /* --- connections ------------------------------------------------------------------------------ */
 
-/* New connections push out those that are of least use: silent ones, the oldest first. */
+/* New connections replace the least useful ones: silent ones, the oldest first. */
 static void test_the_order_of_writes(void **state)
 {
     (void)state;
@@ -368,9 +368,9 @@ static void test_the_order_of_writes(void **state)
     for (size_t i = 0; i < ARRAY_LEN(silent); i++)
         assert_int_equal(is_open(&w, silent[i]), i >= 8);
     assert_true(is_open(&w, known) && is_open(&w, idle) && is_open(&w, busy));
-    /* The newest is served in spite of all the others. */
+    /* The newest is served despite all the others. */
     get(&w, silent[9], "/");
-    /* Then idle ones go, then busy ones; never those of clients that are known and busy. */
+    /* Then idle ones are closed, then busy ones; never busy ones of authenticated clients. */
     int more[4];
     for (size_t i = 0; i < ARRAY_LEN(more); i++) {
         more[i] = connect_to(&w);
@@ -396,7 +396,7 @@ static void test_the_order_of_writes(void **state)
     stop(&w);
 }
 
-/* Out of descriptors: accepting goes on at the cost of silent connections, and does not spin. */
+/* Out of descriptors: accepting continues by closing silent connections, without spinning. */
 static void test_out_of_descriptors(void **state)
 {
     (void)state;
@@ -407,7 +407,7 @@ static void test_out_of_descriptors(void **state)
     int fds[MANY];
     for (size_t i = 0; i < MANY; i++)
         fds[i] = connect_to(&w);
-    int last = connect_v(&w, "127.0.0.1"); /* by the kernel; the server has not seen it yet */
+    int last = connect_v(&w, "127.0.0.1"); /* accepted by the kernel, not yet by the server */
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     int next = dup(last);
     close(next);
@@ -416,7 +416,7 @@ static void test_out_of_descriptors(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
     get(&w, last, "/");
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    assert_in_range(stats_of(&w).cut, 1, 3); /* each accept wants one, the one in vain as well */
+    assert_in_range(stats_of(&w).cut, 1, 3); /* each accept needs one, even one that fails */
     assert_false(is_open(&w, fds[0]));
     assert_true(is_open(&w, fds[5]));
     for (size_t i = 0; i < MANY; i++)
@@ -425,7 +425,7 @@ static void test_out_of_descriptors(void **state)
     stop(&w);
 }
 
-/* Both kinds of addresses by either wildcard, as Go's listeners have it. */
+/* Both address families by either wildcard, as in Go. */
 static void test_all_addresses(void **state)
 {
     (void)state;
@@ -457,8 +457,7 @@ static void test_all_addresses(void **state)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* Heads and answers that are not taken: whoever holds the most goes, clients that are known stay.
- */
+/* Unread heads and answers: the largest holder is closed first, authenticated clients stay. */
 static void test_memory_of_all(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ImageLocality: what images on a node are worth. */
+/* ImageLocality: the scores of images on a node. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,15 +30,14 @@ static void larger_images_on_more_nodes_are_worth_more(void **state)
     add_node(&f, "n1", "web:latest", 1);
     add_node(&f, "n2", "reg:5000/db:latest", 4000 * MB);
     add_node(&f, "n3", "other:1", 20 * MB);
-    /* 500 MB, on half of the nodes: (250 - 23) / (1000 - 23); the first to report tells the size.
-     */
+    /* 500 MB, on half of the nodes: (250 - 23) / (1000 - 23); the first report sets the size. */
     assert_int_equal(trial_score_of(&f, PLUGIN, POD(.image = "web"), "n0"), 23);
     assert_int_equal(trial_score_of(&f, PLUGIN, POD(.image = "web:latest"), "n1"), 23);
     assert_int_equal(trial_score_of(&f, PLUGIN, POD(.image = "web:2"), "n0"), 0);
     assert_int_equal(trial_score_of(&f, PLUGIN, POD(.image = "web"), "n2"), 0);
-    /* A port is no tag. 4000 MB on a quarter is all that counts. */
+    /* A port is not a tag. 4000 MB on a quarter is the maximum that counts. */
     assert_int_equal(trial_score_of(&f, PLUGIN, POD(.image = "reg:5000/db"), "n2"), 100);
-    /* Too small to matter. */
+    /* Too small to count. */
     assert_int_equal(trial_score_of(&f, PLUGIN, POD(.image = "other:1"), "n3"), 0);
     fixture_release(&f);
 }
@@ -56,7 +55,7 @@ static void all_containers_and_volumes_count(void **state)
         {"'containers':[{'image':'web'},{'image':'web'}]", 49},
         {"'containers':[{'image':'web'}],'initContainers':[{'image':'x'}]", 24},
         {"'containers':[{'image':'x'}],'initContainers':[{'image':'web'}]", 24},
-        /* Volumes have images and are no containers. */
+        /* Image volumes are not containers. */
         {"'containers':[{'image':'web'}],'volumes':[{'name':'v','image':{"
          "'reference':'web'}}]",
          100},
@@ -76,7 +75,7 @@ static void all_containers_and_volumes_count(void **state)
     fixture_release(&f);
 }
 
-/* An image that went everywhere and came back is not taken for what it was. */
+/* An image that was deleted everywhere and added again starts anew. */
 static void images_come_back(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* InterPodAffinity: by table, and against a model that looks at every pod of the cluster. */
+/* InterPodAffinity: by table, and compared with a model that looks at every pod of the cluster. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,7 +32,7 @@ static void begin(struct fixture *f)
     ADD_POD(f, .name = "web", .labels = "app=web", .node = "a1");
 }
 
-/* Who skips is not asked. */
+/* A skipped plugin is not called. */
 static bool batches_agree(struct trial *t)
 {
     return t->pre_filter == BERTH_SKIP || t->pre_score == BERTH_SKIP || trial_batches_agree(t);
@@ -40,7 +40,7 @@ static bool batches_agree(struct trial *t)
 
 /* --- verdicts --------------------------------------------------------------------------------- */
 
-/* What is said of a1, a2, b1 and nowhere: "." passes, or the rule that refuses. */
+/* The verdicts on a1, a2, b1 and nowhere: "." passes, otherwise the rule that rejects. */
 static void check_verdicts(struct fixture *f, struct object *pod, const char *want)
 {
     static const char *const nodes[] = {"a1", "a2", "b1", "nowhere"};
@@ -83,11 +83,11 @@ static void rules_by_table(void **state)
         /* One pod must satisfy all terms. */
         {{.affinity = TERMS({"zone", "app=web"}, {"host", "app=web"})}, ".nnn"},
         {{.affinity = TERMS({"zone", "app=web"}, {"host", "app=db"})}, "nnnn"},
-        /* A pod that no pod matches, not even itself, fits no node; one that matches itself may
-         * begin. */
+        /* A pod with terms that no pod matches, not even itself, fits no node; one that matches
+         * itself fits as the first. */
         {{.affinity = TERMS({"zone", "app=db"})}, "nnnn"},
         {{.affinity = TERMS({"zone", "app=db"}), .labels = "app=db"}, "...n"},
-        /* No selector matches no pod, an empty one all. */
+        /* A missing selector matches no pod, an empty one all. */
         {{.affinity = TERMS({"zone"}), .labels = "app=web"}, "nnnn"},
         {{.affinity = TERMS({"zone", ""})}, "..nn"},
         /* A key that no node has. */
@@ -104,7 +104,7 @@ static void rules_by_table(void **state)
         {{.affinity = TERMS(
               {"zone", "app=web", .more = "'namespaceSelector':{'matchLabels':{'team':'y'}}"})},
          "nnnn"},
-        /* Upstream's quirk: a selector that only excludes takes in every namespace. */
+        /* Upstream's quirk: a selector with only negative requirements selects every namespace. */
         {{.affinity = TERMS({"zone", "app=web",
                              .more = "'namespaceSelector':{'matchExpressions':[{'key':'team',"
                                      "'operator':'DoesNotExist'}]}"})},
@@ -125,7 +125,7 @@ static void pods_that_run_keep_others_away(void **state)
     begin(&f);
     ADD_POD(&f, .name = "loner", .anti_affinity = WEB_IN("zone"), .node = "b1");
     check_verdicts(&f, POD(.name = "p", .labels = "app=web"), "..e.");
-    /* Its own wishes come first. */
+    /* The pod's own terms are checked first. */
     check_verdicts(&f, POD(.name = "p", .labels = "app=web", .anti_affinity = WEB_IN("host")),
                    "f.e.");
     check_verdicts(&f, POD(.name = "p", .labels = "app=web", .affinity = WEB_IN("zone")), "..nn");
@@ -221,12 +221,12 @@ static void scores_by_table(void **state)
         struct pod_args pod;
         int64_t a1, a2, b1, nowhere;
     } cases[] = {
-        /* hater gives -7 to zone b, lover 1 for its requirement to a1. */
+        /* hater adds -7 to zone b, lover 1 to a1 for its requirement. */
         {{0}, 1, 0, -7, 0},
         {{.preferred_affinity = TERMS({"zone", "app=web", .weight = 10})}, 11, 10, -7, 0},
         {{.preferred_anti_affinity = TERMS({"zone", "app=web", .weight = 10})}, -9, -10, -7, 0},
         {{.preferred_affinity = TERMS({"host", "app=web", .weight = 10})}, 11, 0, -7, 0},
-        /* The lowest of all weights is its own negative, in 32 bits. */
+        /* The lowest weight is its own negative in 32 bits. */
         {{.preferred_anti_affinity = TERMS({"host", "app=web", .weight = INT32_MIN})},
          -2147483647,
          0,
@@ -275,7 +275,7 @@ static void scores_become_percent(void **state)
     check_normalized(&t, (int64_t[]){-5, 0, 10, 1}, (int64_t[]){0, 33, 100, 40}, 4);
     check_normalized(&t, (int64_t[]){7, 7, 7}, (int64_t[]){0, 0, 0}, 3);
     check_normalized(&t, (int64_t[]){-100000, 0, 200000}, (int64_t[]){0, 33, 100}, 3);
-    /* Further apart than a number can say: as upstream, nothing. */
+    /* A range that overflows: no score, as upstream. */
     check_normalized(&t, (int64_t[]){INT64_MIN, 0, INT64_MAX}, (int64_t[]){0, 0, 0}, 3);
     trial_end(&t);
     fixture_release(&f);
@@ -341,7 +341,7 @@ static void pods_that_help(void **state)
     assert_int_equal(pod_hint(&f, NEAR_WEB, web_on("a1"), other_on("a1")), BERTH_QUEUE_SKIP);
     assert_int_equal(pod_hint(&f, FAR_WEB, web_on("a1"), other_on("a1")), BERTH_QUEUE);
     assert_int_equal(pod_hint(&f, wrong, NULL, other_on("a1")), BERTH_QUEUE);
-    /* One that kept it away is gone. */
+    /* A pod that repelled it is deleted. */
     assert_int_equal(pod_hint(&f, ANYWHERE,
                               POD(.name = "q", .anti_affinity = WEB_IN("zone"), .node = "a1"),
                               NULL),
@@ -351,7 +351,7 @@ static void pods_that_help(void **state)
                                   .anti_affinity = WEB_IN("zone"), .node = "a1"),
                               NULL),
                      BERTH_QUEUE_SKIP);
-    /* Its own labels are others now. */
+    /* Its own labels change. */
     assert_int_equal(
         pod_hint(&f, NEAR_WEB, POD(.name = "p"), POD(.name = "p", .labels = "app=web")),
         BERTH_QUEUE);
@@ -389,17 +389,17 @@ static void nodes_that_help(void **state)
     fixture_release(&f);
 }
 
-/* --- against the model ------------------------------------------------------------------------ */
+/* --- compared with the model ------------------------------------------------------------------ */
 
 #define MAX_PODS  48
 #define MAX_NODES 160
 
-/* What the engine was told of, to be changed and deleted again; NULL: not there. */
+/* The engine's objects, to be changed and deleted; NULL: none. */
 struct stream {
     struct fixture f;
     struct rand *r;
     struct affinity_options options;
-    bool real_hosts; /* no two nodes are the same host */
+    bool real_hosts; /* every node is its own host */
     struct object *nodes[MAX_NODES], *pods[MAX_PODS], *namespaces[4];
 };
 
@@ -534,7 +534,7 @@ static struct object *random_namespace(struct stream *s, size_t i)
                      .labels = random_labels(s->r, keys, ARRAY_LEN(keys)));
 }
 
-/* The object in *at comes, changes into another or goes. */
+/* The object in *at is added, changed or deleted. */
 static void put(struct stream *s, struct object **at, struct object *next)
 {
     struct object *before = *at;
@@ -563,14 +563,14 @@ static void step(struct stream *s)
         break;
     default:
         snprintf(node, sizeof(node), "n%zu", at);
-        /* A pod that runs does not change its node. */
+        /* A running pod does not change its node. */
         if (s->pods[i])
             snprintf(node, sizeof(node), "%.*s", STR_ARG(object_pod(s->pods[i])->spec.node_name));
         put(s, &s->pods[i], stays ? random_pod(s, i, node) : NULL);
     }
 }
 
-/* Some pods of the node leave it and others come; then the verdict on it. */
+/* Removes some pods of the node and adds others; then the verdict on it. */
 static bool same_what_if(struct stream *s, struct trial *t, struct affinity_model *m,
                          struct berth_node *node)
 {
@@ -691,7 +691,7 @@ static bool agrees_with_model(struct rand *r, size_t size, void *ctx)
         put(&s, &s.pods[i], NULL);
     for (size_t i = 0; i < MAX_NODES; i++)
         put(&s, &s.nodes[i], NULL);
-    /* Nothing is left of pods that are gone. */
+    /* No state of deleted pods is left. */
     const struct affinity_terms *terms = &s.f.engine->cluster.affinity_terms;
     ok = ok && !terms->by_text.n && !terms->buckets.n && !terms->n[AFFINITY_MUST] &&
          !terms->n[AFFINITY_MAY];

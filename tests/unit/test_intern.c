@@ -39,7 +39,7 @@ static void basics(void **state)
 
 #define TEXTS 64
 
-/* Texts live exactly as long as they have users; the table never holds more than live at once. */
+/* Texts live exactly as long as they have users; the table never holds more than are in use. */
 static bool counts_users(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;

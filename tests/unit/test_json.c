@@ -41,7 +41,7 @@ static void test_round_trip(void **state)
     assert_true(prop_run("json round trip", 2000, round_trip, NULL));
 }
 
-/* Decodes a few fixed and many damaged texts: whatever happens, nothing breaks. */
+/* Decodes a few fixed and many damaged texts without crashing. */
 static bool survives_damage(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;
@@ -68,9 +68,9 @@ static void test_damage(void **state)
     assert_true(prop_run("json damage", 3000, survives_damage, NULL));
 }
 
-/* --- what is accepted, and as what ------------------------------------------------------------ */
+/* --- accepted input and its meaning ----------------------------------------------------------- */
 
-/* in is decoded and written again. NULL: refused. */
+/* in is decoded and encoded again. NULL: rejected. */
 struct accept_case {
     const char *in, *out;
     unsigned flags;
@@ -88,7 +88,7 @@ static const struct accept_case accepted[] = {
      "{'kind':'Pod','apiVersion':'v1','count':0,'always':{},"
      "'file':{'port':1},'url':'u'}",
      JSON_STRICT},
-    /* whole numbers */
+    /* integers */
     {"{'i32':2147483647,'i64':-9223372036854775808}",
      OUT("'i32':2147483647,'i64':-9223372036854775808,"), 0},
     {"{'i32':-0}", OUT(""), 0},
@@ -129,7 +129,7 @@ static const struct accept_case accepted[] = {
     {"{'bytes':'aGk='}", OUT("'bytes':'aGk=',"), 0},
     {"{'bytes':'aGk'}", NULL, 0},
     {"{'bytes':'aG k'}", NULL, 0},
-    /* kinds that do not fit */
+    /* type mismatches */
     {"{'s':1}", NULL, 0},
     {"{'b':'true'}", NULL, 0},
     {"{'b':tru}", NULL, 0},
@@ -167,7 +167,7 @@ static const struct accept_case accepted[] = {
     {"{'raw': {'a' : [ 1 ]} }", "{'raw':{'a' : [ 1 ]},'count':0,'always':{}}", 0},
     {"{'raw': {'a'  [ 1 ]} }", NULL, 0},
     {"{'raw': '\xff' }", NULL, 0},
-    /* twice */
+    /* duplicates */
     {"{'s':'a','s':'b','leaf':{'port':1},'leaf':{'on':true}}",
      "{'s':'b','leaf':{'port':1,'on':true},'count':0,'always':{}}", 0},
     {"{'s':'a','s':'b'}", NULL, JSON_STRICT},
@@ -286,7 +286,7 @@ static void test_depth(void **state)
             buf_release(&b);
         }
     }
-    /* Far beyond: an error, not a stack overflow. */
+    /* Far above the limit: an error, not a stack overflow. */
     struct buf b = BUF_INIT;
     size_t memory;
     buf_add_cstr(&b, "{\"x\":");
@@ -306,7 +306,7 @@ static void test_memory_is_bounded(void **state)
     assert_int_equal(decode_quietly(buf_str(&b), &memory), -EBADMSG);
     assert_true(memory <= 2 * (b.n * DECODE_EXPANSION + DECODE_SLACK));
     buf_release(&b);
-    /* What real objects look like stays well within. */
+    /* Real objects stay well below the limit. */
     buf_add_cstr(&b, "{\"leaves\":[{\"name\":\"a\"}");
     repeat(&b, ",{\"name\":\"b\"}", 300000);
     buf_add_cstr(&b, "]}");
@@ -395,7 +395,7 @@ static void test_list(void **state)
 
 /* --- streams ---------------------------------------------------------------------------------- */
 
-/* Fed in pieces of every size, a stream falls into the same values. */
+/* Fed in chunks of any size, a stream is split into the same values. */
 static bool scan_in_pieces(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything that is wrong with the form of a tree, and the rest of it. */
+/* All errors in the form of a tree, and the valid rest of it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,7 +41,7 @@ static const struct {
      "1 strings[1]: expected a string\n2 labels[c]: expected a string\n", 0},
     {"I32: 1\nS: a\ns: b\n", "1 I32: unknown field (i32)\n2 S: unknown field (s)\n", 0},
     {"I32: 1\nS: a\ns: b\n", "3 s: duplicate field\n", JSON_FOLD_CASE},
-    /* Aliases share what is taken out. */
+    /* Aliases share the removed parts. */
     {"leaf: &l\n  nam: x\n  name: z\npleaf: *l\n",
      "2 leaf.nam: unknown field (name)\n2 pleaf.nam: unknown field (name)\n", 0},
 };
@@ -72,7 +72,7 @@ static void all_errors_are_reported_and_the_rest_decodes(void **state)
     }
 }
 
-/* What is right stays, items keep their places. */
+/* Valid parts stay, items keep their indexes. */
 static void the_rest_is_as_it_was(void **state)
 {
     (void)state;

@@ -13,7 +13,7 @@
 #include "json_random.h"
 #include "prop.h"
 
-/* Parse what was written, write what was parsed: nothing changes. */
+/* Parsing and writing again changes nothing. */
 static bool round_trip(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;
@@ -34,7 +34,7 @@ static bool round_trip(struct rand *r, size_t size, void *ctx)
     return ok;
 }
 
-/* A tree gives what its text gives. */
+/* Decoding a tree equals decoding its text. */
 static bool typed_alike(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;

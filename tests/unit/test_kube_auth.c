@@ -71,7 +71,7 @@ static struct str script(const char *body)
     return path;
 }
 
-/* --- what plugins print ----------------------------------------------------------------------- */
+/* --- output of plugins ------------------------------------------------------------------------ */
 
 static int parse(const char *text, struct exec_credential *c, struct err *err)
 {
@@ -122,7 +122,7 @@ static void test_bad_credentials_are_refused(void **state)
     }
 }
 
-/* --- running one ------------------------------------------------------------------------------ */
+/* --- running a plugin ------------------------------------------------------------------------- */
 
 struct outcome {
     bool done;
@@ -275,7 +275,7 @@ static void test_a_run_may_be_cancelled(void **state)
     assert_false(o.done);
 }
 
-/* --- credentials that stay fresh -------------------------------------------------------------- */
+/* --- refresh ---------------------------------------------------------------------------------- */
 
 static const struct auth_options eager = {.file_interval = -1, .exec_retry = 1};
 
@@ -316,7 +316,7 @@ static void test_token_file_is_read_again(void **state)
     assert_true(auth_ready(auth, &wait, never));
     assert_string_equal(authorization(auth), "Bearer second");
     assert_true(auth_generation(auth) != generation);
-    /* Emptied by accident: the old one stays, one line says why. */
+    /* Emptied by accident: the old token stays, and one line is logged. */
     file("token", "\n");
     assert_true(auth_ready(auth, &wait, never));
     assert_string_equal(authorization(auth), "Bearer second");
@@ -339,7 +339,7 @@ static void test_reject_helps_only_where_something_can_change(void **state)
     assert_false(auth_reject(auth, auth_generation(auth)));
     file("token.new", "b");
     assert_int_equal(rename(arena_printf(&arena, "%s/token.new", dir).p, by_file.token_file.p), 0);
-    /* Though it is not yet time to look at the file. */
+    /* Although the file is not due to be read yet. */
     assert_true(auth_reject(auth, auth_generation(auth)));
     assert_string_equal(authorization(auth), "Bearer b");
     auth_free(auth);
@@ -408,7 +408,7 @@ static bool is_told(void *ctx)
     return ((struct waiter *)ctx)->told;
 }
 
-/* Counts its runs in the token; each credential is good until 2999 or, at first, long expired. */
+/* Counts its runs in the token; each credential is valid until 2999 or, at first, expired. */
 static struct str counting_script(void)
 {
     return script("n=$(cat count 2>/dev/null || echo 0); n=$((n+1)); echo $n > count\n"
@@ -442,7 +442,7 @@ static void test_plugin_is_run_once_for_all_and_again_when_needed(void **state)
     assert_true(fake_run_until(loop, is_told, &a));
     assert_string_equal(authorization(auth), "Bearer t2");
     assert_true(auth_ready(auth, &a.wait, on_told));
-    /* 401: run again, but once for all who were refused. */
+    /* 401: run again, but once for all rejected requests. */
     generation = auth_generation(auth);
     assert_true(auth_reject(auth, generation));
     a.told = false;
@@ -519,7 +519,7 @@ static void test_certificate_files_are_read_again(void **state)
     make_certificate("two");
     assert_true(auth_ready(auth, &wait, never));
     assert_int_equal(seen.n, 1);
-    /* Nonsense: the old stays, one line says why. */
+    /* Invalid output: the old credential stays, and one line is logged. */
     file("cert", "nonsense");
     assert_true(auth_ready(auth, &wait, never));
     assert_int_equal(seen.n, 1);
@@ -565,14 +565,14 @@ static void test_plugin_brings_a_certificate(void **state)
     assert_int_equal(seen.n, 1);
     assert_counted(options.metrics, "_ttl_seconds 3.15");
     assert_counted(options.metrics, "rotation_age_count 0\n");
-    /* The same certificate again is no reason for new connections. */
+    /* The same certificate again does not replace connections. */
     assert_true(auth_reject(auth, auth_generation(auth)));
     w.told = false;
     assert_false(auth_ready(auth, &w.wait, on_told));
     assert_true(fake_run_until(loop, is_told, &w));
     assert_int_equal(seen.n, 1);
     assert_counted(options.metrics, "call_total{call_status='no_error',code='0'} 2\n");
-    /* Another one is an hour old when it comes: see tls_make_certificate. */
+    /* The next certificate is backdated by an hour: see tls_make_certificate. */
     make_certificate("by-plugin-again");
     assert_true(auth_reject(auth, auth_generation(auth)));
     w.told = false;

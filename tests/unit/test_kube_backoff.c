@@ -65,7 +65,7 @@ static void test_ratelimit_burst_then_rate(void **state)
         assert_int_equal(ratelimit_take(&rl, 0), 0);
     assert_int_equal(ratelimit_take(&rl, 0), 100 * NSEC_PER_MSEC);
     assert_int_equal(ratelimit_take(&rl, 0), 200 * NSEC_PER_MSEC);
-    /* Half a second later: both are paid for and three are saved up, no more. */
+    /* Half a second later: both are paid off and three tokens are saved, no more. */
     assert_int_equal(ratelimit_take(&rl, 500 * NSEC_PER_MSEC), 0);
     assert_int_equal(ratelimit_take(&rl, 500 * NSEC_PER_MSEC), 0);
     assert_int_equal(ratelimit_take(&rl, 500 * NSEC_PER_MSEC), 0);
@@ -82,7 +82,7 @@ static void test_ratelimit_none_when_not_configured(void **state)
         assert_int_equal(ratelimit_take(&rl, 0), 0);
     ratelimit_init(&rl, -1, 100, 0);
     assert_int_equal(ratelimit_take(&rl, 0), 0);
-    /* Extremes stay sane. */
+    /* Extreme values. */
     ratelimit_init(&rl, 1e-30, INT64_MAX, 0);
     assert_int_equal(ratelimit_take(&rl, 0), 0);
     ratelimit_init(&rl, 1e30, 1, 0);

@@ -144,7 +144,7 @@ static void test_long_notes_are_cut_between_characters(void **state)
     struct str cut;
 
     (void)state;
-    /* Three bytes each, so that the cut would fall within one. */
+    /* Three bytes each, so that a naive cut would split a character. */
     for (size_t i = 0; i < 400; i++)
         memcpy(note + 1 + 3 * i, "\xe2\x82\xac", 3);
     accept_all();
@@ -187,7 +187,7 @@ static void test_a_repetition_becomes_a_series(void **state)
     assert_memory_equal(r->body, json_quotes("{'series':{'count':2,'lastObservedTime':'"), 41);
     r = fake_api_request(k.api, 2);
     assert_memory_equal(r->body, json_quotes("{'series':{'count':4,"), 20);
-    /* After its end it is a new event. */
+    /* After the series it is a new event. */
     emit("p", "five");
     wait_written(4);
     assert_string_equal(fake_api_request(k.api, 3)->method, "POST");
@@ -203,8 +203,8 @@ static void test_a_repetition_at_once_waits_for_the_first(void **state)
     emit("p", "one");
     emit("p", "two");
     emit("p", "three");
-    /* The event's path is not known, so its patch meets 599 and is rejected: all that counts here
-     * is that it came second. */
+    /* The event's path is not scripted, so its patch gets 599 and fails: only its order matters
+     * here. */
     wanted = 2;
     assert_true(fake_run_until(k.loop, is_idle, NULL));
     assert_int_equal(fake_api_count(k.api), 2);

@@ -19,7 +19,7 @@ static struct fake_kube k;
 static struct lease_elector *elector;
 static struct buf seen; /* "start ", "stop ", "losing ", "lost ", "leader=X " */
 static size_t renewals;
-static int64_t clock_ahead; /* of the machine's clock, as after a pause */
+static int64_t clock_ahead; /* relative to the machine's clock, as after a suspend */
 static size_t wanted;
 
 static void on_started(void *ctx)
@@ -117,10 +117,10 @@ static void wait_requests(size_t n)
     assert_true(fake_run_until(k.loop, has_requested, NULL));
 }
 
-/* For tests in which no deadline may pass, however busy the machine is. */
+/* For tests in which no deadline may expire, however busy the machine is. */
 #define UNHURRIED (250 * NSEC_PER_MSEC)
 
-/* Whole seconds are the least a lease can last, so these are far apart from the retries. */
+/* A lease lasts at least one second, so retries are much shorter. */
 static void start(void)
 {
     struct lease_options options = {
@@ -139,7 +139,7 @@ static void start(void)
     struct err err;
 
     assert_int_equal(lease_elector_new(k.client, &options, &callbacks, NULL, &elector, &err), 0);
-    /* Where a test says nothing else, the lease may be read and not watched. */
+    /* By default the lease may be read and not watched. */
     fake_api_answer(k.api, &(struct fake_answer){.method = "GET",
                                                  .path = LEASES,
                                                  .status = 403,
@@ -195,7 +195,7 @@ static const char *body_json(size_t request)
     return copy.p;
 }
 
-/* The n-th request of this kind, from 1; as many have been made. */
+/* The n-th request of this kind, from 1; fails if there are fewer. */
 static size_t find_request(const char *method, const char *path, size_t n)
 {
     for (size_t i = 0; i < fake_api_count(k.api); i++) {
@@ -226,7 +226,7 @@ static void test_the_first_creates_the_lease_and_renews_it(void **state)
     assert_holds(body_json(1), "'holderIdentity':'me'");
     assert_holds(body_json(1), "'leaseDurationSeconds':20");
     assert_holds(body_json(1), "'leaseTransitions':0");
-    /* Renewed without asking first, on top of the last version, with all that stood there. */
+    /* Renewed without a read, based on the last version, keeping all other fields. */
     size_t second = find_request("PUT", LEASE, 2);
     assert_holds(body_json(second), "'resourceVersion':'2'");
     assert_holds(body_json(second), "'kept':'yes'");
@@ -235,8 +235,7 @@ static void test_the_first_creates_the_lease_and_renews_it(void **state)
     assert_true(lease_elector_is_healthy(elector, 0));
 }
 
-/* By the times in the record it ran out in 2020; by our clock it was just seen for the first time.
- */
+/* By the record's times it expired in 2020; by our clock it was just seen for the first time. */
 static void test_a_held_lease_is_not_taken_however_old_it_looks(void **state)
 {
     (void)state;
@@ -254,7 +253,7 @@ static void test_a_held_lease_is_not_taken_however_old_it_looks(void **state)
 static void test_an_expired_or_released_lease_is_taken(void **state)
 {
     (void)state;
-    /* Duration 0: expired as soon as it is seen. */
+    /* Duration 0: expires as soon as it is seen. */
     answer("GET", LEASE, 200, lease("other", 0, 4, 7));
     answer("PUT", LEASE, 200, lease("me", 15, 5, 8));
     fake_api_answer(k.api, &(struct fake_answer){.path = LEASE, .manner = FAKE_HANG});
@@ -306,7 +305,7 @@ static void assert_counted(const char *line, bool there)
 #define SLOWLY   "leader_election_slowpath_total{name='kube-scheduler'} 1\n"
 #define SLOWPATH "leader_election_slowpath_total"
 
-/* --- losing and giving back ------------------------------------------------------------------- */
+/* --- losing and releasing --------------------------------------------------------------------- */
 
 static void acquire(void)
 {
@@ -357,7 +356,7 @@ static void answer_always(const char *method, const char *path, struct str body)
                                .method = method, .path = path, .body = body, .forever = true});
 }
 
-/* How often the path was asked for in this way. */
+/* How many such requests were made. */
 static size_t count_requests(const char *method, const char *path)
 {
     size_t n = 0;
@@ -383,7 +382,7 @@ static const char *last_put(void)
     return last_sent("PUT");
 }
 
-/* The lease is looked at first: a renewal may have come through without our knowing. */
+/* The lease is read first: a renewal may have succeeded without an answer. */
 static void test_stop_gives_the_lease_back(void **state)
 {
     (void)state;
@@ -412,7 +411,7 @@ static void test_stop_leaves_the_lease_of_another_alone(void **state)
     assert_null(strstr(last_put(), json_quotes("'holderIdentity':''")));
 }
 
-/* --- who may write ---------------------------------------------------------------------------- */
+/* --- permission to write ---------------------------------------------------------------------- */
 
 static size_t wanted_renewals;
 static bool has_renewed(void *ctx)
@@ -440,7 +439,7 @@ static bool is_asked(void *ctx)
     return fake_api_is_open(k.api, LEASE);
 }
 
-/* The answer that answer_later has kept back. */
+/* Sends the answer that answer_later holds back. */
 static void answer_now(struct str body)
 {
     assert_true(fake_run_until(k.loop, is_asked, NULL));
@@ -448,7 +447,7 @@ static void answer_now(struct str body)
     fake_api_end(k.api, LEASE);
 }
 
-/* The next renewal is hours away, and so is the end of waiting for one. */
+/* The next renewal is hours away, and so is its deadline. */
 static void lead_for_hours(void)
 {
     retry_period = 3600 * NSEC_PER_SEC;
@@ -483,7 +482,7 @@ static void test_nothing_may_be_written_once_the_lease_has_run_out(void **state)
     assert_false(lease_elector_may_write(elector));
 }
 
-/* Nobody has taken it meanwhile: it is looked at, renewed, and all is well again. */
+/* No other candidate has taken it: it is read and renewed, and writes are allowed again. */
 static void test_a_renewal_after_a_pause_allows_writing_again(void **state)
 {
     (void)state;
@@ -496,7 +495,7 @@ static void test_a_renewal_after_a_pause_allows_writing_again(void **state)
     answer("GET", LEASE, 200, lease("me", 15, 0, 3));
     answer("PUT", LEASE, 200, lease("me", 15, 0, 4));
     fake_api_answer(k.api, &(struct fake_answer){.path = LEASE, .manner = FAKE_HANG});
-    /* The renewal under way counts from when it was sent, which is long ago. */
+    /* The pending renewal counts from when it was sent, which is long ago. */
     answer_now(lease("me", 15, 0, 3));
     assert_int_equal(renewals, 1);
     assert_false(lease_elector_may_write(elector));
@@ -522,7 +521,7 @@ static void test_a_lease_acquired_before_a_pause_is_acquired_again(void **state)
     assert_false(lease_elector_may_write(elector));
 }
 
-/* Somebody has changed the lease: who holds it is not known before it has been read. */
+/* The lease was changed: its holder is unknown until it was read. */
 static void test_nothing_may_be_written_after_a_conflict(void **state)
 {
     (void)state;
@@ -554,7 +553,7 @@ static void follow_for_hours(void)
     assert_true(fake_run_until(k.loop, is_watched, NULL));
 }
 
-/* A virtual machine that was paused does not see it by its clocks. */
+/* A suspended virtual machine does not notice it by its clocks. */
 static void test_the_watch_tells_a_leader_that_another_leads(void **state)
 {
     (void)state;
@@ -602,7 +601,7 @@ static bool has_bound(void *ctx)
     return count_requests("POST", BINDING) > 0;
 }
 
-/* Bindings wait in the rate limiter, in retries and on their way to the connection. */
+/* Bindings wait in the rate limiter, in retries and for the connection. */
 static void test_a_leader_that_was_stopped_and_deposed_binds_nothing(void **state)
 {
     struct kube_config slow;
@@ -630,7 +629,8 @@ static void test_a_leader_that_was_stopped_and_deposed_binds_nothing(void **stat
         pod_bind(writer, &pod, STR("n"), ignore, NULL);
     assert_true(fake_run_until(k.loop, is_asked, NULL));
     assert_true(fake_run_until(k.loop, has_bound, NULL));
-    /* It is stopped here; another takes the lease; it goes on. What is on the wire arrives. */
+    /* It is stopped here; another candidate takes the lease; it resumes. Sent requests still
+     * arrive. */
     clock_ahead += 20 * NSEC_PER_SEC;
     for (int i = 0; i < 10; i++)
         loop_step(k.loop, NSEC_PER_MSEC);
@@ -647,9 +647,9 @@ static void test_a_leader_that_was_stopped_and_deposed_binds_nothing(void **stat
     assert_int_equal(sent, 0);
 }
 
-/* --- watching it ------------------------------------------------------------------------------ */
+/* --- watching the lease ----------------------------------------------------------------------- */
 
-/* Somebody else holds it, for this long; the next look is hours away. */
+/* Another candidate holds it for this long; the next read is hours away. */
 static void watch_other(int seconds)
 {
     retry_period = 3600 * NSEC_PER_SEC;
@@ -695,7 +695,7 @@ static void test_a_lease_that_is_deleted_is_made_anew_at_once(void **state)
     assert_holds(last_sent("POST"), "'leaseTransitions':0");
 }
 
-/* What the watch told of is not new when it is read: it ends when it would. */
+/* A record known from the watch does not count as new when it is read: its expiry stays. */
 static void test_a_renewal_counts_from_when_it_was_told(void **state)
 {
     int64_t told;
@@ -777,7 +777,7 @@ static void test_who_leads_is_told_by_events(void **state)
     assert_int_equal(count_events("LeaderElection"), count_events("default-scheduler"));
 }
 
-/* Nobody takes the event: the end does not wait for ever. */
+/* The event is never accepted: shutdown does not wait for it forever. */
 static void test_an_event_that_hangs_holds_nobody_up(void **state)
 {
     (void)state;
@@ -793,7 +793,7 @@ static void test_an_event_that_hangs_holds_nobody_up(void **state)
     expect("stop ");
 }
 
-/* --- where the server decides ----------------------------------------------------------------- */
+/* --- coordinated leader election -------------------------------------------------------------- */
 
 static struct str granted(const char *holder, const char *preferred)
 {
@@ -816,7 +816,7 @@ static void test_a_coordinated_lease_is_waited_for(void **state)
     start();
     expect("leader=other leader=me start ");
     assert_holds(last_put(), "'strategy':'OldestEmulationVersion'");
-    /* It is never made by a candidate, and looked at before each renewal. */
+    /* A candidate never creates the lease, and reads it before each renewal. */
     wait_requests(8);
     for (size_t i = 0, about = 0; i < 8; i++) {
         const struct fake_request *r = fake_api_request(k.api, i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A candidate for leading: made when it is not there, renewed when the server asks. */
+/* LeaseCandidate: created if missing, renewed when the server requests it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,7 +44,7 @@ static struct str candidate(const char *pinged, const char *renewed, int version
         version, pinged, renewed);
 }
 
-/* All there is at first, and then the watch stays open. */
+/* The initial list; then the watch stays open. */
 static void begin(const char *items)
 {
     struct str list = arena_jsonf(&k.arena,
@@ -52,7 +52,7 @@ static void begin(const char *items)
                                   "'coordination.k8s.io/v1beta1','metadata':{"
                                   "'resourceVersion':'1'},'items':[%s]}",
                                   items);
-    /* No streaming list: the server does not know it. */
+    /* The server does not support streaming lists. */
     fake_api_answer(k.api, &(struct fake_answer){.method = "GET",
                                                  .path = CANDIDATES,
                                                  .query = "sendInitialEvents",
@@ -145,9 +145,9 @@ static void it_is_renewed_when_the_server_asks(void **state)
         k.api, &(struct fake_answer){
                    .method = "PUT", .path = MINE, .body = candidate(old, new, 3), .forever = true});
     begin(candidate(old, old, 2).p);
-    wait_for("PUT", 1); /* at the beginning, since it is there */
+    wait_for("PUT", 1); /* at the start, since it exists */
     assert_true(fake_run_until(k.loop, is_open, NULL));
-    /* Its own renewal comes back: nothing to do. Then it is asked. */
+    /* Its own renewal arrives: nothing to do. Then a ping. */
     push(candidate(old, new, 3));
     push(candidate(new, old, 4));
     wait_for("PUT", 2);

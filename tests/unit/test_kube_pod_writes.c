@@ -95,7 +95,7 @@ static void test_nominated_node_name(void **state)
     assert_string_equal(patch(NULL, ""), json_quotes("{'status':{'nominatedNodeName':null}}"));
 }
 
-/* --- writing it ------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 struct outcome {
     bool told;
@@ -147,7 +147,7 @@ static void test_writes_are_retried_four_times_in_all(void **state)
     assert_int_equal(fake_api_count(k.api), 3);
     assert_string_equal(fake_api_request(k.api, 2)->body,
                         json_quotes("{'status':{'nominatedNodeName':'n1'}}"));
-    /* Refused for good: once. */
+    /* Permanent errors are not retried. */
     fake_api_json(k.api, "PATCH", STATUS, NULL, 404, fake_status(&k, 404, "NotFound", "x").p);
     o = write_status(&k, "n1");
     assert_int_equal(o.code, -ENOENT);
@@ -158,7 +158,7 @@ static void test_writes_are_retried_four_times_in_all(void **state)
     o = write_status(&k, "n1");
     assert_int_equal(o.status, 503);
     assert_int_equal(fake_api_count(k.api), 8);
-    /* Nothing changes: nothing is sent. */
+    /* No change: no request. */
     o = write_status(&k, "");
     assert_int_equal(o.code, 0);
     assert_int_equal(fake_api_count(k.api), 8);

@@ -88,7 +88,7 @@ static void test_sweep_takes_what_was_not_listed_in_order(void **state)
     store_release(&s);
 }
 
-/* Whatever is listed, afterwards the store holds exactly that. */
+/* After a list the store holds exactly its objects. */
 static bool listing_replaces(struct rand *r, size_t size, void *ctx)
 {
     struct store s;

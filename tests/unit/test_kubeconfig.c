@@ -58,7 +58,7 @@ static int load(struct kube_config *c, const char *kubeconfig, struct err *err)
 
 #define ASSERT_STR(s, text) assert_true(str_is((s), (text)))
 
-/* Loading must fail with a line that holds all of these. */
+/* Loading must fail with a line that contains all of these. */
 static void refuse(const char *text, const char *a, const char *b)
 {
     const char *p = file("bad", text);
@@ -197,7 +197,7 @@ static void test_paths_are_relative_to_their_file(void **state)
     snprintf(expected, sizeof(expected), "%s/token", dir);
     ASSERT_STR(c.token_file, expected);
     kube_config_release(&c);
-    /* A token beside a file stands in for it until it is there. */
+    /* A token next to a token file is used until the file exists. */
     p = file("config", CLUSTER "users: [{name: u, user: {token: t, tokenFile: none}}]\n" CONTEXT);
     assert_int_equal(load(&c, p, &err), 0);
     ASSERT_STR(c.token, "t");
@@ -236,7 +236,7 @@ static void test_exec_plugin(void **state)
     ASSERT_STR(c.exec->command, expected);
     ASSERT_STR(c.exec->env.v[0].value, "V");
     kube_config_release(&c);
-    /* A token beside the plugin wins. */
+    /* A token next to the plugin wins. */
     p = file("config2", CLUSTER "users: [{name: u, user: {token: t, exec: {command: p,"
                                 " apiVersion: client.authentication.k8s.io/v1beta1}}}]\n" CONTEXT);
     assert_int_equal(load(&c, p, &err), 0);
@@ -264,7 +264,7 @@ static void test_context_may_be_chosen(void **state)
     assert_non_null(strstr(err.msg, "no context named \"e\""));
 }
 
-/* --- what is refused, and by which line ------------------------------------------------------- */
+/* --- rejected files, with the error's line ---------------------------------------------------- */
 
 static void test_refusals(void **state)
 {

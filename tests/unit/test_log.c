@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/time.h"
 
-/* Lines go into a file in memory, from which each test reads what it has written. */
+/* Lines go to a file in memory, from which each test reads its output. */
 static int fd = -1;
 
 static int setup(void **state)
@@ -43,7 +43,7 @@ static int teardown(void **state)
     return close(fd);
 }
 
-/* What was written since the last call; the caller frees it. */
+/* The output since the last call; the caller frees it. */
 static char *written(void)
 {
     off_t size = lseek(fd, 0, SEEK_END);
@@ -63,7 +63,7 @@ static bool matches(const char *text, const char *pattern)
     return found;
 }
 
-/* What stands behind "file:line] ". */
+/* The part after "file:line] ". */
 static void assert_body(const char *want)
 {
     char *text = written();
@@ -144,7 +144,7 @@ static void quoting(void **state)
         assert_body(buf_cstr(&want));
         buf_release(&want);
     }
-    /* The message is one line whatever it holds. */
+    /* The message is one line whatever it contains. */
     log_info(0, "two\nlines");
     assert_body("\"two\\nlines\"\n");
 }
@@ -213,7 +213,7 @@ static void *write_lines(void *arg)
     return NULL;
 }
 
-/* Lines of several threads do not mix, and none is lost. */
+/* Lines of several threads are not mixed, and none is lost. */
 static void threads(void **state)
 {
     (void)state;
@@ -313,7 +313,7 @@ static void a_file_may_have_a_level_of_its_own(void **state)
         {{{STR_INIT("test_*"), 3}, {STR_INIT("test_log"), 9}},
          "three"}, /* the first that matches */
         {{{STR_INIT("t?st_lo[e-h]"), 3}, {STR_INIT("x"), 9}}, "three"},
-        {{{STR_INIT("test_log"), 0}, {STR_INIT("x"), 9}}, "two"}, /* never less than all have */
+        {{{STR_INIT("test_log"), 0}, {STR_INIT("x"), 9}}, "two"}, /* at least the global level */
         {{{STR_INIT("test_log.c"), 4}, {STR_INIT("test"), 9}}, "two"},
         {{{STR_INIT("unit/test_log"), 4}, {STR_INIT("TEST_LOG"), 9}}, "two"},
     };
@@ -372,7 +372,7 @@ static void info_lines_wait_in_their_buffer(void **state)
     log_info(0, "first");
     log_info(0, "second");
     assert_int_equal(size_of(fd), 0);
-    log_info(0, big); /* does not fit at all, and stays behind those before it */
+    log_info(0, big); /* too large for the buffer, and stays behind earlier lines */
     char *text = written();
     assert_non_null(strstr(text, "second"));
     assert_true(strstr(text, "first") < strstr(text, "second") &&

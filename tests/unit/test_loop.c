@@ -39,7 +39,7 @@ static void test_timers_in_order(void **state)
         loop_timer_set(&c.timers[i], ((i * 17) % 50) * NSEC_PER_MSEC / 10);
     }
     loop_timer_stop(&c.timers[3]);
-    loop_timer_set(&c.timers[4], 10 * NSEC_PER_MSEC); /* moved behind all others */
+    loop_timer_set(&c.timers[4], 10 * NSEC_PER_MSEC); /* moved after all others */
     while (c.fired < 49)
         loop_step(c.loop, NSEC_PER_SEC);
     for (size_t i = 1; i < 49; i++)
@@ -66,7 +66,7 @@ static void test_timer_rearms_itself(void **state)
     loop_timer_init(&timer, loop, rearm);
     loop_timer_set(&timer, 0);
     loop_step(loop, 0);
-    assert_int_equal(again, 1); /* once a round: sockets get their turn */
+    assert_int_equal(again, 1); /* once per round: sockets are served in between */
     while (again < 5)
         loop_step(loop, NSEC_PER_SEC);
     loop_free(loop);
@@ -106,12 +106,12 @@ static void test_tasks(void **state)
     loop_task_init(&tasks[2], run_third);
     loop_task_schedule(the_loop, &tasks[0]);
     loop_task_schedule(the_loop, &tasks[1]);
-    loop_step(the_loop, -1); /* does not sleep: there is something to do */
+    loop_step(the_loop, -1); /* does not sleep: a task is pending */
     assert_int_equal(ran[0], 1);
     assert_int_equal(ran[1], 0);
     assert_int_equal(ran[2], 1);
     loop_task_schedule(the_loop, &tasks[1]);
-    the_loop = loop_free(the_loop); /* runs what is left */
+    the_loop = loop_free(the_loop); /* runs pending tasks */
     assert_int_equal(ran[1], 1);
 }
 
@@ -330,7 +330,7 @@ static void test_url_parse(void **state)
         struct err err = {0};
         int r = url_parse(str_of(bad[i]), &u, &err);
         if (strcmp(bad[i], "http://a?b@c:") == 0) {
-            assert_int_equal(r, 0); /* the '@' stands in the query */
+            assert_int_equal(r, 0); /* the '@' is in the query */
             continue;
         }
         if (r != -EINVAL || !err.msg[0])

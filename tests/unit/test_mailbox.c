@@ -69,7 +69,7 @@ static void closing(void **state)
     assert_true(mailbox_closed(&box));
     assert_true(readable(&box, 0));
     assert_null(mailbox_wait(&box, INT64_MAX));
-    /* What is posted afterwards still arrives. */
+    /* Later posts still arrive. */
     struct letter late = {0};
     mailbox_post(&box, &late.mail);
     assert_ptr_equal(mailbox_wait(&box, INT64_MAX), &late.mail);
@@ -105,7 +105,7 @@ static struct mail *receive(struct mailbox *box, size_t round)
     return mailbox_wait(box, round % 3 == 1 ? INT64_MAX : time_mono() + NSEC_PER_MSEC);
 }
 
-/* From several threads all letters arrive once, those of one sender in order. */
+/* From several threads all messages arrive once, those of one sender in order. */
 static void many_senders(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams of manifests: the same objects and lines in every form and however they are cut. */
+/* Streams of manifests: the same objects and lines in every form and with any chunk size. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include "codec/manifest.h"
 #include "objects.h"
 
-/* A text that comes in pieces of `step` bytes. */
+/* A text that is read in chunks of `step` bytes. */
 struct pieces {
     struct str text;
     size_t step;
@@ -65,13 +65,13 @@ static const struct {
     {"---\n{'a': 1}\n--- # x\n{'b': 2}\n---\nc: 3\n---\n{'d': 4}\n",
      "d2:{'a':1}\nd4:{'b':2}\nd6:{'c':3}\nd8:{'d':4}\n"},
     {"--- {'a': 1}\n", "d1:{'a':1}\n"},
-    /* Flow style is not JSON, wherever that shows. */
+    /* Flow style that is not JSON, detected at any place. */
     {"{a: 1}\n", "d1:{'a':1}\n"},
     {"{'a': x}\n", "d1:{'a':'x'}\n"},
     {"{'a': {b: 1}}\n", "d1:{'a':{'b':1}}\n"},
     {"{'a': 1,}\n", "d1:{'a':1}\n"},
     {"{'items': [{a: 1}, {'b': 2}]}\n", "i1[0]:{'a':1}\ni1[1]:{'b':2}\nl1:{}\n"},
-    /* Lists, item by item; kind may stand before or after them. */
+    /* Lists, item by item; kind may be before or after them. */
     {"{'kind': 'List',\n'items': [\n{'a':\n1},\n{'b': [2]}\n],\n'x': 0}",
      "i3[0]List:{'a':1}\ni5[1]List:{'b':[2]}\nl1:{'kind':'List','x':0}\n"},
     {"{'items': [], 'kind': 'List'}", "l1:{'kind':'List'}\n"},
@@ -135,7 +135,7 @@ static void a_nul_is_no_end(void **state)
     buf_release(&parts);
 }
 
-/* An endless source: the same piece again and again, between a head and nothing. */
+/* An endless source: a head, then the same chunk again and again. */
 struct endless {
     const char *head, *piece;
     size_t given, limit;
@@ -203,7 +203,7 @@ static void what_aliases_expand_to_is_bounded(void **state)
                        i, i, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
     assert_int_equal(read_text(buf_str(&text), 4096, &parts, &err), -EBADMSG);
     assert_non_null(strstr(err.msg, "after expanding aliases"));
-    /* The same over items. */
+    /* The same for items. */
     buf_clear(&text);
     buf_add_cstr(&text, "items:\n- &x0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n");
     for (int i = 1; i < 9; i++)

@@ -33,7 +33,7 @@ static void basics(void **state)
     map_release(&m);
 }
 
-/* Replacing a value replaces the key's bytes too: the old ones may go with the old value. */
+/* Replacing a value also replaces the key's bytes: the old ones may be freed with the old value. */
 static void key_follows_value(void **state)
 {
     (void)state;
@@ -60,7 +60,7 @@ static struct str key_of(struct model *model, size_t i)
     return str_of(model->key[i]);
 }
 
-/* The map and the model hold the same, by lookup and by iteration. */
+/* The map and the model have the same contents, by lookup and by iteration. */
 static bool same(struct map *m, struct model *model)
 {
     if (m->n != model->n)

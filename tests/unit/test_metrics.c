@@ -51,7 +51,7 @@ static struct metric *one(struct metric_family *f, const char *value)
     return metric_with(f, &(struct str){value, strlen(value)});
 }
 
-/* By the letter what client_golang's text encoder writes for the same values. */
+/* Byte for byte what client_golang's text encoder writes for the same values. */
 static void exposition(void **state)
 {
     (void)state;
@@ -60,7 +60,7 @@ static void exposition(void **state)
     struct metric_family *gauge = metrics_add(m, &pending);
     struct metric_family *counter = metrics_add(m, &attempts);
     struct metric_family *histogram = metrics_add(m, &duration);
-    /* A family with labels and without series does not show, one without labels does. */
+    /* A family with labels but without series is not shown, one without labels is. */
     assert_text(m, "# HELP scheduler_pending_pods [ALPHA] Back\\\\slash,\\nline and \"quotes\"\n"
                    "# TYPE scheduler_pending_pods gauge\n"
                    "scheduler_pending_pods 0\n");
@@ -109,7 +109,7 @@ static void same_values_same_series(void **state)
     memset(result, 'x', 2);
     assert_ptr_equal(metric_with(f, (struct str[]){STR("ok"), STR("p")}), s);
     assert_ptr_not_equal(metric_with(f, values), s);
-    /* No confusion across the border between two values. */
+    /* Values are not confused across their boundary. */
     assert_ptr_not_equal(metric_with(f, (struct str[]){STR("a"), STR("bc")}),
                          metric_with(f, (struct str[]){STR("ab"), STR("c")}));
     assert_true(metric_value(s) == 2);
@@ -245,7 +245,7 @@ static void a_reset_series_is_gone_until_updated(void **state)
     metrics_free(m);
 }
 
-/* Many at once, and one by one, give the same page. */
+/* Many at once and one by one result in the same page. */
 static void observations_may_be_gathered(void **state)
 {
     (void)state;

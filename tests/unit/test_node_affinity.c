@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NodeAffinity: demands, preferences, nodes by name, what the profile adds. */
+/* NodeAffinity: required and preferred terms, nodes by name, affinity added by the profile. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,7 +37,7 @@ static void begin(struct fixture *f, const char *added)
     fixture_init(f, config, NULL);
 }
 
-/* --- demands ---------------------------------------------------------------------------------- */
+/* --- required terms --------------------------------------------------------------------------- */
 
 static void demands(void **state)
 {
@@ -45,7 +45,7 @@ static void demands(void **state)
     /* Nodes n0 with x=1, n1 with x=2, n2 without. */
     static const struct {
         struct pod_args pod;
-        const char *passing; /* passing NULL: Filter has nothing to do */
+        const char *passing; /* passing NULL: Filter is skipped */
     } cases[] = {
         {{0}, NULL},
         {{.preferred_node_terms = "{'weight':1,'preference':" LABEL("x", "Exists", "") "}"}, NULL},
@@ -59,10 +59,10 @@ static void demands(void **state)
         {{.node_terms = LABEL("x", "Lt", "'2'")}, "n0"},
         {{.node_terms = LABEL("x", "In", "'1'") "," LABEL("x", "DoesNotExist", "")}, "n0 n2"},
         {{.node_selector = "x=2", .node_terms = LABEL("x", "Exists", "")}, "n1"},
-        /* Neither a list without terms nor a term without requirements matches anything. */
+        /* Neither a list without terms nor a term without requirements matches any node. */
         {{.node_terms = ""}, ""},
         {{.node_terms = "{}"}, ""},
-        /* A term that makes no sense does not spoil the others. */
+        /* An invalid term does not affect the others. */
         {{.node_terms = LABEL("x", "Gt", "'one'") "," LABEL("x", "In", "'2'")}, "n1"},
         {{.node_terms = NAME("NotIn", "'n0'")}, "n1 n2"},
     };
@@ -90,7 +90,7 @@ static void demands(void **state)
     fixture_release(&f);
 }
 
-/* The nodes that PreFilter leaves, "n0 n2". */
+/* The nodes that PreFilter returns, "n0 n2". */
 static const char *limited_to(const struct trial *t, const struct fixture *f, struct buf *out)
 {
     buf_clear(out);
@@ -113,7 +113,7 @@ static void nodes_by_name(void **state)
         {{.node_terms = NAME("In", "'n1'")}, BERTH_SUCCESS, "n1"},
         {{.node_terms = NAME("In", "'n1'") "," NAME("In", "'n2'")}, BERTH_SUCCESS, "n1 n2"},
         {{.node_terms = NAME("In", "'n1'") "," NAME("In", "'gone'")}, BERTH_SUCCESS, "n1"},
-        /* One term that goes by something else, and all are candidates. */
+        /* With one term that does not select by name, all nodes are candidates. */
         {{.node_terms = NAME("In", "'n1'") "," LABEL("x", "Exists", "")}, BERTH_SUCCESS, ""},
         {{.node_terms = NAME("NotIn", "'n1'")}, BERTH_SUCCESS, ""},
         {{.node_terms = "{'matchFields':[{'key':'metadata.name','operator':'In',"
@@ -138,7 +138,7 @@ static void nodes_by_name(void **state)
         struct object *p = object_from_pod_args(&cases[i].pod);
         trial_begin(&t, &f, PLUGIN, object_ref(p));
         assert_int_equal(t.pre_filter, cases[i].code);
-        /* Outside of an attempt limits are not taken: once more, as if in one. */
+        /* Outside of an attempt limits are ignored: once more, as if in one. */
         t.cycle->in_pre_filter = true;
         t.handle->plugin->pre_filter(t.handle->self, t.cycle, t.pod, &f.engine->cycles.status);
         assert_string_equal(limited_to(&t, &f, &nodes), cases[i].nodes);
@@ -154,7 +154,7 @@ static void nodes_by_name(void **state)
     fixture_release(&f);
 }
 
-/* --- preferences ------------------------------------------------------------------------------ */
+/* --- preferred terms -------------------------------------------------------------------------- */
 
 #define PREFER(weight, term) "{'weight':" #weight ",'preference':" term "}"
 
@@ -170,7 +170,7 @@ static void preferences_add_up(void **state)
               5, LABEL("x", "In", "'1'")) "," PREFER(7, NAME("In", "'n1'"))},
          {8, 7}},
         {{.preferred_node_terms = PREFER(3, "{}")}, {0, 0}},
-        /* What has no weight is not even read. */
+        /* Terms without a weight are not even parsed. */
         {{.preferred_node_terms = PREFER(0, LABEL("x", "?", ""))}, {0, 0}},
     };
     struct fixture f;
@@ -240,7 +240,7 @@ static void preferences_that_make_no_sense_are_an_error(void **state)
     fixture_release(&f);
 }
 
-/* --- what the profile adds -------------------------------------------------------------------- */
+/* --- affinity added by the profile ------------------------------------------------------------ */
 
 static void the_profile_demands_too(void **state)
 {
@@ -259,7 +259,7 @@ static void the_profile_demands_too(void **state)
     assert_string_equal(t.text, "node(s) didn't match scheduler-enforced node affinity");
     assert_true(trial_batches_agree(&t));
     trial_end(&t);
-    /* Also of pods that demand nothing. */
+    /* Also for pods without required terms. */
     trial_begin(&t, &f, PLUGIN, POD(.name = "p"));
     assert_int_equal(t.pre_filter, BERTH_SUCCESS);
     assert_int_equal(trial_filter(&t, "n1"), BERTH_SUCCESS);
@@ -320,16 +320,16 @@ static void hints(void **state)
     static const struct pod_args broken = {.node_terms = LABEL("x", "Gt", "'one'")};
     static const struct {
         const struct pod_args *pod;
-        const char *before, *after; /* labels; NULL: there is no such node */
+        const char *before, *after; /* labels; NULL: no such node */
         enum berth_hint hint;
     } cases[] = {
         {&wants, NULL, "zone=a,x=1", BERTH_QUEUE},
         {&wants, NULL, "zone=a", BERTH_QUEUE_SKIP},
-        {&wants, NULL, "x=1", BERTH_QUEUE_SKIP}, /* the profile does not want it */
+        {&wants, NULL, "x=1", BERTH_QUEUE_SKIP}, /* the profile does not match it */
         {&wants, "zone=a", "zone=a,x=1", BERTH_QUEUE},
         {&wants, "zone=a,x=1", "zone=a,x=1,y=1", BERTH_QUEUE_SKIP},
         {&wants, "zone=a,x=1", "zone=a", BERTH_QUEUE_SKIP},
-        /* Upstream gives an error, which queues. */
+        /* Upstream returns an error, which queues. */
         {&broken, NULL, "zone=a", BERTH_QUEUE},
         {&broken, "zone=a", "zone=a,x=1", BERTH_QUEUE},
         {&broken, NULL, "", BERTH_QUEUE_SKIP},

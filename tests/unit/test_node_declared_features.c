@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NodeDeclaredFeatures: what pods need and nodes declare. */
+/* NodeDeclaredFeatures: features that pods need and nodes declare. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,7 +40,7 @@ static void nodes_must_declare_what_pods_need(void **state)
          BERTH_SUCCESS, BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE},
         {"'hostNetwork':true,'hostUsers':false,'containers':[{'name':'c'," RULE "}]",
          RESTART "," USERS, BERTH_SUCCESS, BERTH_SUCCESS},
-        /* Lists that are not sorted are read past. */
+        /* Unsorted lists are supported. */
         {"'containers':[{'name':'c'," RULE "}]", USERS "," RESTART, BERTH_SUCCESS,
          BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE},
     };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NodeLabel: labels that the profile wants nodes to have or lack. */
+/* NodeLabel: labels that the profile requires to be present or absent. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,7 +40,7 @@ static void nodes_have_and_lack_labels(void **state)
     assert_string_equal(t.text, "node(s) didn't have the requested labels");
     assert_int_equal(trial_filter(&t, "has"), BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
     assert_true(trial_batches_agree(&t));
-    /* Nothing is preferred. */
+    /* No preferences. */
     assert_int_equal(trial_score(&t, "good"), 0);
     trial_end(&t);
     fixture_release(&f);

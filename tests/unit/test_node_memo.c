@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_memo: what is remembered is what asking anew would give. */
+/* node_memo: a remembered result equals a new evaluation. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,13 +12,13 @@
 #include "engine_fixture.h"
 #include "prop.h"
 
-#define NODES     150 /* more than the columns have room for at first */
+#define NODES     150 /* more than the columns' initial capacity */
 #define QUESTIONS 6
 #define PODS      30
 
-static size_t asked; /* how often a node was */
+static size_t asked; /* number of evaluations */
 
-/* Label "x" of the node times the question's number; 0 where it has no such label. */
+/* Label "x" of the node times the query's number; 0 if it has no such label. */
 static int64_t times(const void *ask, const struct berth_node *node)
 {
     const struct str *x = str_map_get(&node->node->metadata.labels, STR("x"));
@@ -27,7 +27,7 @@ static int64_t times(const void *ask, const struct berth_node *node)
     return x && str_to_i64(*x, &value) ? value * *(const int64_t *)ask : 0;
 }
 
-/* Whether the node has a multiple of this number of pods, and any. */
+/* Whether the node has pods, and a multiple of this number. */
 static int64_t divides(const void *ask, const struct berth_node *node)
 {
     asked++;
@@ -64,7 +64,7 @@ static void remove_pod(struct cache *c, size_t i)
     cache_remove_pod(c, str_of(name));
 }
 
-/* --- against asking anew ---------------------------------------------------------------------- */
+/* --- compared with new evaluations ------------------------------------------------------------ */
 
 static bool bit(const uint64_t *words, size_t i)
 {
@@ -102,7 +102,7 @@ static void step(struct cache *c, struct rand *r, size_t nodes)
     case 2:
         remove_pod(c, pod);
         break;
-    case 3: /* more than the journals hold, now and then */
+    case 3: /* sometimes more than the journals hold */
         for (size_t k = 0; burst && k < JOURNAL_SIZE + 10; k++)
             set_node(c, rand_below(r, nodes), k % 3);
         break;
@@ -139,7 +139,7 @@ static void memos_agree_with_asking_anew(void **state)
     assert_true(prop_run("node_memo", 400, remembers_what_is, NULL));
 }
 
-/* --- who is asked ----------------------------------------------------------------------------- */
+/* --- which nodes are evaluated ---------------------------------------------------------------- */
 
 struct scene {
     struct intern names;
@@ -181,17 +181,17 @@ static void only_nodes_that_changed_are_asked(void **state)
     set_node(&s.cache, 7, 2);
     set_node(&s.cache, 100, 2);
     remove_node(&s.cache, 8);
-    set_pod(&s.cache, 1, 9); /* not what the question is about */
+    set_pod(&s.cache, 1, 9); /* not relevant to the query */
     assert_int_equal(asks_of(&s, STR("q")), 2);
     assert_int_equal(asks_of(&s, STR("another")), 100);
-    /* Beyond the journal all are asked, once. */
+    /* Beyond the journal all nodes are evaluated, once. */
     for (size_t i = 0; i < JOURNAL_SIZE + 1; i++)
         set_node(&s.cache, 7, 2);
     assert_int_equal(asks_of(&s, STR("q")), 100);
     end(&s);
 }
 
-/* With more nodes than the journal holds, falling behind it shows. */
+/* With more nodes than the journal holds, an overrun is visible. */
 static void large_clusters_fall_behind_the_journal(void **state)
 {
     (void)state;

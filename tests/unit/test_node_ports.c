@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NodePorts: which ports collide, and whose leaving helps. */
+/* NodePorts: which ports conflict, and which deletions help. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -63,7 +63,7 @@ static void pods_without_host_ports_skip(void **state)
     trial_begin(&t, &f, PLUGIN, POD(.containers = "{'name':'c','ports':[{'containerPort':80}]}"));
     assert_int_equal(t.pre_filter, BERTH_SKIP);
     trial_end(&t);
-    /* Of the init containers only sidecars hold their ports. */
+    /* Of the init containers only sidecars keep their ports. */
     trial_begin(&t, &f, PLUGIN, POD(.spec = INIT_CONTAINER("")));
     assert_int_equal(t.pre_filter, BERTH_SKIP);
     trial_end(&t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NodePreferAvoidPods: nodes that name the controllers they would rather not serve. */
+/* NodePreferAvoidPods: nodes with an annotation that names controllers to avoid. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,10 +38,10 @@ static void only_named_pods_are_avoided(void **state)
         {AVOID("ReplicationController", "u"), "ReplicationController", "u", "true", 0},
         {AVOID("ReplicaSet", "u"), "ReplicaSet", "v", "true", 100},
         {AVOID("ReplicationController", "u"), "ReplicaSet", "u", "true", 100},
-        /* Not the one that runs the pod, or of another kind. */
+        /* Another controller than the pod's, or another kind. */
         {AVOID("ReplicaSet", "u"), "ReplicaSet", "u", "false", 100},
         {AVOID("Job", "u"), "Job", "u", "true", 100},
-        /* What cannot be read names nobody. */
+        /* An invalid annotation names no controller. */
         {"{", "ReplicaSet", "u", "true", 100},
         {"", "ReplicaSet", "u", "true", 100},
         {"{`preferAvoidPods`:[{}]}", "ReplicaSet", "u", "true", 100},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The score plugins of releases up to 1.22, which older configurations name. */
+/* The score plugins of releases up to 1.22, which older configurations use. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 #define MOST  "NodeResourcesMostAllocated"
 #define RATIO "RequestedToCapacityRatio"
 
-/* As such configurations are written: in place of what scores by default. */
+/* As in such configurations: instead of the default scores. */
 static void begin(struct fixture *f, const char *plugin, const char *args)
 {
     const char *config =
@@ -54,7 +54,7 @@ static void scores_by_table(void **state)
         {MOST, "{}", "1", "5000", 37},
         {LEAST, "{resources: [{name: cpu, weight: 3}, {name: memory, weight: 1}]}", "1", "5000",
          68},
-        /* Of a resource that is named twice the last weight counts. */
+        /* For a duplicate resource the last weight counts. */
         {LEAST,
          "{resources: [{name: cpu, weight: 1}, {name: memory, weight: 1}, {name: cpu, weight: 3}]}",
          "1", "5000", 68},

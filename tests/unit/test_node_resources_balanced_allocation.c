@@ -52,12 +52,12 @@ static const struct {
     {{1000, 1000}, {2000, 0}, {4000, 4000}, 62},
     {{0}, {4000, 0}, {4000, 4000}, 50},
     {{0, 3000}, {1000, 0}, {4000, 4000}, 81},
-    /* A node without cpu: there is nothing to compare. */
+    /* A node without cpu: no fractions to compare. */
     {{0, 3000}, {100, 0}, {0, 4000}, 75},
     {{1, 1, 1}, {0, 1, 2}, {7, 7, 7}, 69},
     {{1, 5, 2}, {2, 0, 7}, {10, 10, 10}, 71},
     {{1, 5, 2, 0}, {2, 0, 7, 1}, {10, 11, 13, 7}, 73},
-    /* Absurd: a sum below zero, one that wraps, capacities beyond what a double holds. */
+    /* Absurd values: a negative sum, one that wraps, capacities above the precision of a double. */
     {{0}, {-4000, 0}, {1, 4000}, -99925},
     {{INT64_MAX, 0}, {101, 0}, {1, 4000}, -4611686018427387854},
     {{0, 1}, {INT64_MAX, 0}, {INT64_MAX, INT64_MAX}, 50},
@@ -83,7 +83,7 @@ static void scores_what_the_pod_changes(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        /* A scalar that the pod does not ask for is no term, so rows with one ask for it. */
+        /* A scalar that the pod does not request is not counted, so rows with one request it. */
         assert_int_equal(score_case(i, NULL), cases[i].score);
         int64_t sane = score_case(i, "BerthSaneScores=true");
         assert_true(sane >= 50 && sane <= 100);
@@ -107,12 +107,12 @@ static void a_pod_that_asks_for_nothing_is_left_out(void **state)
     assert_int_equal(trial_score(&t, "n"), 0);
     assert_true(trial_batches_agree(&t));
     trial_end(&t);
-    /* What no node has counts as a request all the same. */
+    /* A resource that no node has still counts as a request. */
     trial_begin(&t, &f, BALANCED, POD(.uid = "x", .requests = "nonsense=1"));
     assert_int_equal(t.pre_score, BERTH_SUCCESS);
     assert_int_equal(trial_score(&t, "n"), 75);
     trial_end(&t);
-    /* A pod's own requests count. */
+    /* Pod-level requests count. */
     trial_begin(&t, &f, BALANCED,
                 POD(.uid = "x", .containers = "{'name':'c'}",
                     .spec = "'resources':{'requests':{'cpu':'4'}}"));
@@ -146,7 +146,7 @@ static void arguments_are_checked(void **state)
 
 /* --- properties ------------------------------------------------------------------------------- */
 
-/* The letter of the formula over lists. */
+/* The formula over lists, literally. */
 static int64_t letter(const int64_t *requested, const int64_t *allocatable, size_t n)
 {
     double fractions[5], total = 0, std = 0;

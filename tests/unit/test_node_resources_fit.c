@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NodeResourcesFit: what fits, what scores how, which changes help. */
+/* NodeResourcesFit: filter, scores, and which changes help. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,9 +51,9 @@ static void reasons_come_in_order_and_all_of_them(void **state)
         {"a.io/x=2", BERTH_UNSCHEDULABLE, "Insufficient a.io/x"},
         {"a.io/x=3", BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, "Insufficient a.io/x"},
         {"a.io/x=1", BERTH_SUCCESS, ""},
-        /* Nobody has it. */
+        /* No node has it. */
         {"z.io/x=1", BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, "Insufficient z.io/x"},
-        /* Nothing is asked for. */
+        /* No requests. */
         {"cpu=0,z.io/x=0", BERTH_SUCCESS, ""},
         {"cpu=-1,memory=-5,z.io/x=-1", BERTH_SUCCESS, ""},
     };
@@ -118,7 +118,7 @@ static void ignored_resources_are_not_looked_at(void **state)
     fixture_release(&f);
 }
 
-/* Filter without PreFilter is a mistake of the configuration, and is told. */
+/* Filter without PreFilter is a configuration error, and is reported. */
 static void without_pre_filter_it_is_an_error(void **state)
 {
     (void)state;
@@ -166,7 +166,8 @@ static void least_allocated_prefers_what_is_free(void **state)
     ADD_NODE(&f, .cpu = "4", .memory = "10000");
     /* (75 + 50) / 2 */
     assert_int_equal(trial_score_of(&f, FIT, POD(.cpu = "1", .memory = "5000"), "n"), 62);
-    /* No request counts as 100m and 200Mi; more memory than there is scores 0: (97 + 0) / 2. */
+    /* A missing request counts as 100m and 200Mi; more memory than allocatable scores 0: (97 + 0) /
+     * 2. */
     assert_int_equal(trial_score_of(&f, FIT, POD(.requests = ""), "n"), 48);
     ADD_POD(&f, .name = "q", .cpu = "2", .memory = "2500", .node = "n");
     /* (25 + 25) / 2 */
@@ -181,7 +182,7 @@ static void weights_and_other_resources_count(void **state)
     begin(&f, "{scoringStrategy: {type: LeastAllocated, resources: [{name: cpu, weight: 3}, "
               "{name: example.com/gpu}, {name: pods}, {name: nonsense}]}}");
     ADD_NODE(&f, .cpu = "4", .pods = "10", .allocatable = "example.com/gpu=4");
-    /* gpu is not asked for: cpu alone. */
+    /* gpu is not requested: only cpu counts. */
     assert_int_equal(trial_score_of(&f, FIT, POD(.cpu = "1", .memory = "1"), "n"), 75);
     /* (3 * 75 + 25) / 4 */
     assert_int_equal(trial_score_of(&f, FIT, POD(.cpu = "1", .requests = "example.com/gpu=3"), "n"),
@@ -197,7 +198,7 @@ static void most_allocated_prefers_what_is_taken(void **state)
     ADD_NODE(&f, .cpu = "4", .memory = "10000");
     /* (25 + 50) / 2 */
     assert_int_equal(trial_score_of(&f, FIT, POD(.cpu = "1", .memory = "5000"), "n"), 37);
-    /* 200Mi are more than there is: as much as there is. (2 + 100) / 2. */
+    /* 200Mi are more than allocatable and are capped. (2 + 100) / 2. */
     assert_int_equal(trial_score_of(&f, FIT, POD(.requests = ""), "n"), 51);
     fixture_release(&f);
 }
@@ -210,12 +211,12 @@ static void ratio_follows_its_shape(void **state)
         int64_t score;
     } cases[] = {
         /* Utilization of cpu and memory, and the points (10, 2), (40, 8), (70, 4). */
-        {"100m", "100", 20},  /* level before the first */
+        {"100m", "100", 20},  /* constant before the first */
         {"250m", "250", 50},  /* half way */
         {"260m", "100", 36},  /* 20 + 60 * 16 / 30 = 52; (52 + 20) / 2 */
-        {"700m", "1000", 40}, /* level after the last */
+        {"700m", "1000", 40}, /* constant after the last */
         {"450m", "410", 77},  /* 80 - 40 * 5 / 30 = 74; 80 - 40 * 1 / 30 = 79; 76.5 is 77 */
-        {"5", "5000", 40},    /* more than there is */
+        {"5", "5000", 40},    /* more than allocatable */
     };
     struct fixture f;
     begin(&f, "{scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: "
@@ -230,7 +231,7 @@ static void ratio_follows_its_shape(void **state)
     fixture_release(&f);
 }
 
-/* What scores 0 is not part of the mean. */
+/* A score of 0 is not part of the mean. */
 static void ratio_leaves_out_zeros(void **state)
 {
     (void)state;
@@ -243,7 +244,7 @@ static void ratio_leaves_out_zeros(void **state)
     fixture_release(&f);
 }
 
-/* Upstream's scorer is made without the gates: a pod's own requests do not count in its score. */
+/* Upstream's scorer is created without the gates: pod-level requests do not count in its score. */
 static void own_requests_of_a_pod_are_not_scored(void **state)
 {
     (void)state;
@@ -260,7 +261,7 @@ static void own_requests_of_a_pod_are_not_scored(void **state)
     fixture_release(&f);
 }
 
-/* The scores that Go gives: requested, capacity, least, most, utilization. */
+/* Scores computed by Go: requested, capacity, least, most, utilization. */
 static const struct {
     int64_t requested, capacity, least, most, utilization;
 } go_scores[] = {
@@ -336,7 +337,7 @@ static void absurd_amounts_score_sanely_behind_a_gate(void **state)
 
 /* --- properties ------------------------------------------------------------------------------- */
 
-/* The letter of the formulas, on whole 64-bit integers. */
+/* The formulas, literally, on 64-bit integers. */
 static int64_t div_go(int64_t a, int64_t b)
 {
     return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
@@ -453,7 +454,7 @@ static void arguments_are_checked(void **state)
          "ignoredResourceGroups[0]: Invalid value: \"example.com/x\": resource group name can't "
          "contain '/'"},
         {"{'ignoredResources':['a b']}",
-         /* As much of it as a plugin can say; whoever checks the file says all of it. */
+         /* A plugin's message is truncated; validation of the file reports all of it. */
          "ignoredResources[0]: Invalid value: \"a b\": name part must consist of alphanume"
          "ric characters, '-', '_' or '.', and must start and end with an alphanumeric cha"
          "racter (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation i"
@@ -517,7 +518,7 @@ struct change {
     struct object *before, *after;
 };
 
-/* Takes the objects over. */
+/* Takes ownership of the objects. */
 static enum berth_hint hint_for(struct fixture *f, struct object *waiting, struct change c)
 {
     const struct berth_handle *h = trial_instance(f, FIT);
@@ -557,7 +558,7 @@ static void hints_after_pods(void **state)
         {{assigned, down, POD(.name = "q", .node = "n", .cpu = "1"),
           POD(.name = "q", .node = "n", .cpu = "2")},
          BERTH_QUEUE_SKIP},
-        /* Less of what nobody waits for. */
+        /* Less of a resource that the pod does not request. */
         {{assigned, down, POD(.name = "q", .node = "n", .memory = "2"),
           POD(.name = "q", .node = "n", .memory = "1")},
          BERTH_QUEUE_SKIP},
@@ -584,14 +585,14 @@ static void hints_after_nodes(void **state)
         {NULL, "cpu=1,pods=0,x.io/a=1", BERTH_QUEUE_SKIP},
         {NULL, "cpu=999m,pods=1,x.io/a=1", BERTH_QUEUE_SKIP},
         {NULL, "cpu=1,pods=1", BERTH_QUEUE_SKIP},
-        /* It fits, but not better than before. */
+        /* The pod fits, but not better than before. */
         {"cpu=2,pods=1,x.io/a=1", "cpu=1,pods=1,x.io/a=1,memory=9", BERTH_QUEUE_SKIP},
         {"cpu=1,pods=1,x.io/a=1", "cpu=2,pods=1,x.io/a=1", BERTH_QUEUE},
         {"cpu=2,pods=1,x.io/a=1", "cpu=1,pods=2,x.io/a=1", BERTH_QUEUE},
         {"cpu=1,pods=1", "cpu=1,pods=1,x.io/a=1", BERTH_QUEUE},
     };
     struct fixture f;
-    /* That a resource is ignored is no matter to the hint. */
+    /* The hint does not depend on ignored resources. */
     begin(&f, "{ignoredResources: [x.io/a]}");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         bool added = !cases[i].before;
@@ -639,7 +640,7 @@ static void hints_after_device_classes(void **state)
 
 /* --- signatures, placements ------------------------------------------------------------------- */
 
-/* Appends what the plugin signs; the caller gives it back. */
+/* Appends the plugin's signature; the caller frees it. */
 static struct buf signature(const struct fixture *f, struct object *o)
 {
     const struct berth_handle *h = trial_instance(f, FIT);
@@ -670,7 +671,7 @@ static void what_is_asked_for_is_signed(void **state)
     assert_false(same_signature(&f, "cpu=1", "cpu=2"));
     assert_false(same_signature(&f, "x.io/a=1", "x.io/b=1"));
     assert_false(same_signature(&f, "x.io/a=1", "x.io/a=2"));
-    /* They ask for the same, but one counts with a default when nodes are scored. */
+    /* Equal requests, but one has a default that counts in scores. */
     assert_false(same_signature(&f, "cpu=0", ""));
     fixture_release(&f);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Node selectors and affinity: against what component-helpers says. */
+/* Node selectors and affinity: compared with component-helpers. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -129,7 +129,7 @@ static void test_node_selectors(void **state)
             const struct object_meta *node = node_of(f, c);
             if (node_terms_match(&terms, &node->labels, node->name) != c->match)
                 fail_msg("selector %zu must %smatch node %d", i, c->match ? "" : "not ", c->node);
-            /* Upstream reports an error where a term is broken and none matches. */
+            /* Upstream returns an error if a term is invalid and no other matches. */
             assert_int_equal(!c->match && !str_empty(fault), !str_empty(c->err));
         }
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NodeUnschedulable and NodeName: cordoned nodes, and pods that name theirs. */
+/* NodeUnschedulable and NodeName: cordoned nodes, and pods with spec.nodeName. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,7 +50,7 @@ static void hints(void **state)
 {
     (void)state;
     static const struct {
-        int before; /* -1: there is no such node */
+        int before; /* -1: no such node */
         bool after;
         enum berth_hint hint;
     } cases[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promised nodes: the rules by name, then random streams beside plain arrays. */
+/* Nominated nodes: the rules by name, then random streams compared with plain arrays. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 #define NODES 4 /* n1 to n3; 0 is none */
 
 static const char *const node_names[NODES] = {"", "n1", "n2", "n3"};
-/* By pod and the node that its status names; made once. */
+/* By pod and the node in its status; created once. */
 static struct object *objects[PODS][NODES];
 
 static int make_objects(void **state)
@@ -40,7 +40,7 @@ static int drop_objects(void **state)
 struct bench {
     struct nominator n;
     struct intern names;
-    struct berth_pod *pods[PODS]; /* the version that was told of last */
+    struct berth_pod *pods[PODS]; /* the version of the last event */
 };
 
 static void bench_init(struct bench *b)
@@ -82,7 +82,7 @@ static void drop(struct bench *b, int pod)
     nominator_remove(&b->n, pod_info_key(b->pods[pod]));
 }
 
-/* The pods promised a node, "p00 p02", in order. */
+/* The pods nominated to a node, "p00 p02", in order. */
 static void assert_nominated(struct bench *b, const char *node, const char *expected)
 {
     struct buf text = BUF_INIT;
@@ -91,7 +91,7 @@ static void assert_nominated(struct bench *b, const char *node, const char *expe
         buf_add_printf(&text, "%s%.*s", i ? " " : "", STR_ARG(pod_info_key(n->pods.v[i])));
     assert_string_equal(buf_cstr(&text), expected);
     if (!*expected)
-        assert_null(n); /* no trace is left */
+        assert_null(n); /* no entry is left */
     buf_release(&text);
 }
 
@@ -105,7 +105,7 @@ static void pods_are_listed_in_order_of_nomination(void **state)
     assert_nominated(&b, "n1", "p02 p01 p00");
     drop(&b, 1);
     assert_nominated(&b, "n1", "p02 p00");
-    set(&b, 2, 1); /* anew */
+    set(&b, 2, 1); /* again */
     assert_nominated(&b, "n1", "p00 p02");
     bench_release(&b);
 }
@@ -171,7 +171,7 @@ static void texts_may_live_in_what_is_replaced(void **state)
 {
     BENCH(b);
     set(&b, 0, 1);
-    /* The name is the nominator's own, and goes while it is read. */
+    /* The name belongs to the nominator, and is freed while it is read. */
     nominator_set(&b.n, b.pods[0], nominator_node_of(&b.n, STR("p00")));
     assert_nominated(&b, "n1", "p00");
     bench_release(&b);
@@ -191,7 +191,7 @@ static void promise(struct model *m, int pod, int node)
     m->since[pod] = ++m->clock;
 }
 
-/* The pod of that node that was promised it as number `nth`. */
+/* The nth pod that was nominated to that node. */
 static int nth_of(const struct model *m, int node, size_t nth)
 {
     for (int i = 0; i < PODS; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* VolumeBinding and DynamicResources: pods that need them wait, and the reason says why. */
+/* VolumeBinding and DynamicResources: pods that need them are unschedulable, with a clear
+ * reason. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -65,7 +66,7 @@ static void pods_that_need_them_wait(void **state)
     }
 }
 
-/* As upstream: a plugin that is disabled looks at nothing. */
+/* As upstream: a disabled plugin checks nothing. */
 static void a_disabled_plugin_does_not_reject_these_pods(void **state)
 {
     (void)state;

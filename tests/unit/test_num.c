@@ -66,7 +66,7 @@ static void as_go(void **state)
     assert_formats(-INFINITY, NUM_STYLE_F, "-Inf");
 }
 
-/* Any double reads back as itself, in every style, and short decimals come out as they went in. */
+/* Any double reads back as itself, in every style, and short decimals survive a round trip. */
 static bool round_trip(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;
@@ -94,7 +94,7 @@ static bool round_trip(struct rand *r, size_t size, void *ctx)
     return ok;
 }
 
-/* Whole numbers, also beside powers of ten and where doubles get coarse. */
+/* Integers, also next to powers of ten and where doubles are coarse. */
 static bool whole_numbers(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;

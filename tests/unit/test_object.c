@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects, lists, watch events, kinds: what comes in and what goes out. */
+/* Objects, lists, watch events, kinds: decoding and encoding. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,7 +39,7 @@ static struct wire wire_of(enum kind_id kind, enum encoding encoding)
     return (struct wire){.kind = kind_get(kind), .encoding = encoding};
 }
 
-/* The object in bytes, which must be one. */
+/* Decodes the bytes, which must be one object. */
 static struct object *decode(enum kind_id kind, enum encoding encoding, unsigned flags,
                              struct str bytes)
 {
@@ -52,7 +52,7 @@ static struct object *decode(enum kind_id kind, enum encoding encoding, unsigned
     return o;
 }
 
-/* The message with which bytes are refused. */
+/* The error for these bytes. */
 static struct err refuse(enum kind_id kind, enum encoding encoding, struct str bytes)
 {
     struct wire wire = wire_of(kind, encoding);
@@ -153,7 +153,7 @@ static void test_json_is_kept_as_go_sends_it(void **state UNUSED)
                 "{'metadata':{'managedFields':[{'a':'}'}],'name':'p'},"
                 "'spec':{'kind': [1 ,2]}}");
     assert_kept(drop, whole, "{'metadata':{'name':'p'},'spec':{'kind': [1 ,2]}}");
-    /* Wherever they stand. */
+    /* At any place. */
     assert_kept(drop, "{'metadata':{'name':'p','managedFields':null},'kind':'Pod'}",
                 "{'metadata':{'name':'p'}}");
     assert_kept(drop, "{ 'metadata' : { 'managedFields' : [] } , 'apiVersion' : 'v1' }",
@@ -190,7 +190,7 @@ static void test_another_kind_is_refused(void **state UNUSED)
     struct object *o = decode(KIND_POD, ENCODING_JSON, 0, json_quotes_str(pod_json));
     err = refuse(KIND_REPLICA_SET, ENCODING_PROTO, encode(o, ENCODING_PROTO, &out));
     assert_string_equal(err.msg, "expected apps/v1 ReplicaSet, got v1 Pod");
-    /* Without a kind it may be any. */
+    /* Without a kind any kind is accepted. */
     object_unref(o);
     o = decode(KIND_NODE, ENCODING_JSON, 0, json_quotes_str("{'metadata':{'name':'n'}}"));
     assert_str(object_node(o)->metadata.name, "n");
@@ -250,7 +250,7 @@ static void test_references_from_threads(void **state UNUSED)
     assert_null(object_unref(NULL));
 }
 
-/* --- what goes out ---------------------------------------------------------------------------- */
+/* --- encoding --------------------------------------------------------------------------------- */
 
 static void test_event_as_the_server_takes_it(void **state UNUSED)
 {
@@ -312,7 +312,7 @@ static void test_binding_and_lease(void **state UNUSED)
     buf_release(&out);
 }
 
-/* --- what comes in ---------------------------------------------------------------------------- */
+/* --- decoding --------------------------------------------------------------------------------- */
 
 static void test_status_with_details(void **state UNUSED)
 {
@@ -356,7 +356,7 @@ static void test_scalars(void **state UNUSED)
     refuse(KIND_LEASE, ENCODING_JSON, json_quotes_str("{'spec':{'renewTime':17}}"));
 }
 
-/* A time that no text can hold is moved, not refused: it must not cost us the whole list. */
+/* A time without a text form is clamped, not rejected: it must not fail the whole list. */
 static void test_absurd_times_are_moved(void **state UNUSED)
 {
     struct buf out = BUF_INIT, time = BUF_INIT, spec = BUF_INIT;
@@ -374,7 +374,7 @@ static void test_absurd_times_are_moved(void **state UNUSED)
     buf_release(&out);
 }
 
-/* Opaque parameters of a device are passed on as they came, from either encoding. */
+/* Opaque parameters of a device are kept as they are, in both encodings. */
 static void test_raw_extension(void **state UNUSED)
 {
     struct buf out = BUF_INIT;
@@ -537,7 +537,7 @@ static void test_proto_watch(void **state UNUSED)
 
 /* --- kinds ------------------------------------------------------------------------------------ */
 
-/* "CSINode" to "csinodes", the way all resources of the API are named. */
+/* "CSINode" to "csinodes", as the API names its resources. */
 static void check_resource(const struct kind *kind)
 {
     struct buf name = BUF_INIT;

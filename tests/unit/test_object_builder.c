@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/lib/objects.h: what the macros make of their fields. */
+/* tests/lib/objects.h: the objects that the macros create. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 #include "objects.h"
 
-/* Takes the object over. want: with single quotes. */
+/* Takes ownership of the object. want: with single quotes. */
 static void assert_encoded(struct object *o, const char *want)
 {
     struct buf json = BUF_INIT;

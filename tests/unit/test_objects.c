@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* objects: what is looked up is what was last said. */
+/* objects: a lookup returns the last version. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #include "prop.h"
 
 static const enum kind_id kinds[] = {KIND_SERVICE, KIND_REPLICA_SET, KIND_NAMESPACE};
-/* "a" with "b/c" and "a/b" with "c" would be one, were it not that names have no slash. */
+/* "a" with "b/c" and "a/b" with "c" would be equal, but names have no slash. */
 static const char *const namespaces[] = {"", "a", "ab", "b"};
 static const char *const names[] = {"x", "y", "xy", "ax", "z"};
 
@@ -21,7 +21,7 @@ static const char *const names[] = {"x", "y", "xy", "ax", "z"};
 #define N_NAMESPACES ARRAY_LEN(namespaces)
 #define N_NAMES      ARRAY_LEN(names)
 
-/* What there should be: objects in the order in which they came. */
+/* The expected contents: objects in order of addition. */
 struct model {
     VEC(struct object *) all;
     uint64_t changes;
@@ -81,7 +81,7 @@ static bool check(const struct model *m, struct objects *o)
     return true;
 }
 
-/* One object comes, changes or goes; the last also where it is not there. */
+/* Adds, changes or deletes one object; deletes also missing ones. */
 static void step(struct model *m, struct objects *o, struct rand *r, int version)
 {
     size_t kind = rand_below(r, N_KINDS), name = rand_below(r, N_NAMES);
@@ -90,7 +90,7 @@ static void step(struct model *m, struct objects *o, struct rand *r, int version
     size_t at = find(m, kinds[kind], str_of(namespaces[namespace]), str_of(names[name]));
     bool known = at < m->all.n;
     if (rand_below(r, 3) == 0) {
-        /* Watches tell of a deletion with an object that need not be the one that was kept. */
+        /* A deletion's object need not be the one that was kept. */
         objects_changed(o, object, NULL);
         if (known) {
             object_unref(m->all.v[at]);
@@ -147,7 +147,7 @@ static void nothing_is_found_in_nothing(void **state)
     objects_release(&o);
 }
 
-/* Only what is asked about grows the count of its kind. */
+/* Only changes of the kind in question increase its count. */
 static void kinds_change_by_themselves(void **state)
 {
     (void)state;

@@ -11,7 +11,7 @@
 
 #include "net/offload.h"
 
-/* What happened, and where. */
+/* Calls and their threads. */
 struct api_write {
     sem_t go, over;
     pthread_t worked_by, ended_by;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Older configurations and Policies, beside what the last releases that read them made of them
- * (tests/golden/old-configs): the same plugins run at every point, in the same order and with the
- * same weights, but for what the table below explains.
+ * Older configurations and Policies, compared with the results of the last releases that read them
+ * (tests/golden/old-configs): the same plugins run at every extension point, in the same order and
+ * with the same weights, except for the differences explained in the tables below.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,18 +25,18 @@ static const struct golden {
     unsigned version;
 } goldens[] = {{"v1beta1", BETA_1}, {"v1beta2", BETA_2}, {"v1beta3", BETA_3}, {"policy", POLICY}};
 
-/* --- what is explained ------------------------------------------------------------------------ */
+/* --- explained differences -------------------------------------------------------------------- */
 
-/* What runs today without being asked for. A section of NULL: everywhere. */
+/* Plugins that run today without being configured. A section of NULL: everywhere. */
 static const struct {
     const char *plugin, *section;
     unsigned in;
 } added[] = {
-    /* They guard fields of pods that did not exist then. */
+    /* They check pod fields that did not exist then. */
     {"DynamicResources", NULL, ALL},
     {"SchedulingGates", "preEnqueue", BETA_1 | POLICY},
     {"NodeDeclaredFeatures", NULL, BETA_3},
-    /* They have taken up work at another point since, without which they are not whole. */
+    /* They have since got another extension point, without which they do not work. */
     {"DefaultPreemption", "preEnqueue", ALL},
     {"VolumeZone", "preFilter", BETA_1 | POLICY},
     {"VolumeRestrictions", "preFilter", POLICY},
@@ -53,7 +53,7 @@ static bool is_added(struct str plugin, const char *section, unsigned version)
     return false;
 }
 
-/* NodeVolumeLimits counts the disks of all clouds; a file that disables it wants none counted. */
+/* NodeVolumeLimits counts the disks of all clouds; a file that disables it disables them all. */
 static bool is_limit(struct str plugin)
 {
     return str_is(plugin, "EBSLimits") || str_is(plugin, "GCEPDLimits") ||
@@ -95,7 +95,7 @@ static void expect(struct str text, struct str input, struct buf *out)
     }
 }
 
-/* The same of a plan, without what the golden one does not have and the table explains. */
+/* The same of a plan, without the additions that the table explains. */
 static void describe(const plan_list *list, enum point point, unsigned version, struct str expected,
                      struct buf *out)
 {
@@ -109,7 +109,7 @@ static void describe(const plan_list *list, enum point point, unsigned version, 
     }
 }
 
-/* A row says what differs from the first; null is nothing. */
+/* A row has the differences from the first; null means absent. */
 static struct str point_of(const struct json_value *usual, const struct json_value *own,
                            const char *section)
 {
@@ -159,7 +159,7 @@ static bool load(struct str input, const struct golden *golden, struct arena *a,
            config_check(config, &in_tree_registry, &features, err) == 0;
 }
 
-/* Files that are refused today are the matter of e2e/test_old_configs. */
+/* Files that are rejected today are in e2e/test_old_configs. */
 static bool check_row(const struct json_value *row, const struct json_value *usual,
                       const struct golden *golden)
 {

@@ -23,7 +23,7 @@ static const struct outline_flag *find(const struct outline *o, const char *comm
     return NULL;
 }
 
-/* What stands in the tables stands in the outline, in the same order. */
+/* The outline has the fields of the tables, in the same order. */
 static void compare(void *ctx, const struct flag *flags, size_t n)
 {
     const struct outline_command *c = ctx;

@@ -145,7 +145,7 @@ static void a_plugin_that_cannot_sign_makes_pods_unsignable(void **state)
     (void)state;
     struct fixture f;
     struct buf out = BUF_INIT;
-    /* The in-tree filters of today do not sign. */
+    /* Today's in-tree filters do not sign. */
     fixture_init(&f, NULL, NULL);
     assert_false(signature_of(&f, "web", &out));
     buf_release(&out);
@@ -191,7 +191,7 @@ static void placements_are_proposed_and_scored_by_weight(void **state)
     told.first_score = 100;
     assert_true(placement_generate(t.cycle, &t.group, &t.placements, &t.failure));
     assert_int_equal(t.placements.list.n, 2);
-    assert_int_equal(t.placements.list.v[0].n, 2); /* "nowhere" is no node */
+    assert_int_equal(t.placements.list.v[0].n, 2); /* "nowhere" is not a node */
     assert_string_equal(t.placements.list.v[1].nodes[0]->name, "c");
     assert_true(placement_score(t.cycle, &t.group, &t.placements, totals, &t.failure));
     assert_int_equal(totals[0], 300);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What plugins have in common: normalising by the letter, keys that tell apart, batches. */
+/* Shared by plugins: normalizing, distinguishing keys, batches. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include "plugins/common/plugin_base.h"
 #include "prop.h"
 
-/* --- normalising ------------------------------------------------------------------------------ */
+/* --- normalizing ------------------------------------------------------------------------------ */
 
 static int64_t any_score(struct rand *r)
 {
@@ -21,13 +21,13 @@ static int64_t any_score(struct rand *r)
     return rand_below(r, 20) ? score : -score;
 }
 
-/* One that scales to just below a whole number, where rounding would show. */
+/* A score that scales to just below an integer, where rounding would be visible. */
 static int64_t awkward_score(struct rand *r, int64_t highest)
 {
     return (1 + (int64_t)rand_below(r, 99)) * (highest % ((int64_t)1 << 56)) / 100;
 }
 
-/* The formula, in whole numbers. */
+/* The formula, in integers. */
 static bool scales_by_the_letter(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;
@@ -75,7 +75,7 @@ static void refused_nodes_are_reported_and_others_kept(void **state)
     assert_int_equal(codes[0], BERTH_UNSCHEDULABLE);
     assert_int_equal(reasons[64], 7);
     assert_int_equal(codes[2], 0);
-    assert_int_equal(codes[4], 0); /* was not in the race */
+    assert_int_equal(codes[4], 0); /* was rejected before */
     assert_false(sets_meet(feasible, set, 70));
     batch_refuse_others(&batch, (uint64_t[]){0x04, 0x0}, BERTH_ERROR, 8);
     assert_int_equal(feasible[0], 0x04);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In-tree plugins: the batch forms against the single forms. */
+/* In-tree plugins: the batch forms compared with the single forms. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -121,7 +121,7 @@ static void test_it_goes_on_asking_until_the_server_tells(void **state)
 {
     (void)state;
     fake_api_json(k.api, "POST", BINDING, NULL, 500, "");
-    /* Roles that are not loaded yet, and nonsense. */
+    /* A denial while roles are not loaded yet, and an invalid answer. */
     fake_api_json(k.api, "GET", POD_PATH, NULL, 403,
                   json_quotes("{'kind':'Status','apiVersion':'v1'}"));
     fake_api_json(k.api, "GET", POD_PATH, NULL, 200, "{");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pods as controllers make them, and what admission adds to a pod. */
+/* Pods as controllers create them, and the changes of admission. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -216,7 +216,7 @@ static void defaults_come_once(void **state)
         assert_int_equal(c->ports.v[0].host_port, 80);
         assert_int_equal(c->resources.requests.n, 2);
         assert_non_null(quantity_map_get(&c->resources.requests, STR("cpu")));
-        assert_int_equal(pod->spec.resources->requests.n, 1); /* a container asks for cpu */
+        assert_int_equal(pod->spec.resources->requests.n, 1); /* a container requests cpu */
         assert_int_equal(pod->spec.tolerations.n, 2);
         const struct label_selector *s =
             pod->spec.affinity->pod_anti_affinity->required.v[0].label_selector;

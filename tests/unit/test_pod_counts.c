@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts of pods: against counting them, while pods and nodes come, change and go. */
+/* Counts of pods: compared with a full count, while pods and nodes are added, changed and
+ * deleted. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -120,7 +121,7 @@ static bool agrees_with_counting(struct rand *r, size_t size, void *ctx)
     pod_stream_init(&s, r);
     for (size_t i = 0; i < SELECTIONS; i++)
         pod_stream_selection(&s, &a, &selections[i]);
-    /* Some that fit, some that have to make room for each other. */
+    /* Some selections that fit, some that replace each other. */
     s.cluster.pod_counts.max_bytes = rand_below(r, 3) ? 16 << 20 : rand_below(r, 16384);
     for (size_t i = 0; ok && i < size * 5; i++) {
         pod_stream_step(&s);
@@ -184,7 +185,7 @@ static void spelling_does_not_make_another_selection(void **state)
     pod_stream_release(&s);
 }
 
-/* What a cycle was given stays, though pods move before it is over. */
+/* The counts of a cycle stay, though pods change before it is over. */
 static void domains_change_when_asked_for_only(void **state)
 {
     (void)state;
@@ -208,7 +209,7 @@ static void domains_change_when_asked_for_only(void **state)
     pod_stream_release(&s);
 }
 
-/* A few moves are told to the domains one by one; after many they are counted anew. */
+/* A few changes update the domains one by one; after many they are recounted. */
 static void however_many_pods_moved_meanwhile(void **state)
 {
     (void)state;
@@ -288,7 +289,7 @@ static void the_one_not_asked_for_longest_goes(void **state)
     pod_stream_release(&s);
 }
 
-/* Selections of pods that are gone do not slow down those that come and go. */
+/* Selections of deleted pods do not slow down additions and deletions. */
 static void unused_counts_are_dropped(void **state)
 {
     (void)state;
@@ -304,12 +305,12 @@ static void unused_counts_are_dropped(void **state)
         assert_int_equal(pod_count_at(ask(&s, "app=asked"), 0), 1);
     }
     assert_int_equal(s.cluster.pod_counts.by_key.n, 1);
-    /* Counted again when asked for. */
+    /* Recounted on demand. */
     assert_int_equal(pod_count_at(ask(&s, "app!=nobody-asks"), 0), 1);
     pod_stream_release(&s);
 }
 
-/* Nothing is left of pods and selections that are gone. */
+/* No state of deleted pods and selections is left. */
 static void nothing_piles_up(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PodTopologySpread: against a walk over all pods, and the rules by name. */
+/* PodTopologySpread: compared with a walk over all pods, and the rules by name. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@ static const char *one_of(struct rand *r, const char *const *texts, size_t n)
 #define ONE_OF(r, ...) \
     one_of((r), (const char *const[]){__VA_ARGS__}, ARRAY_LEN(((const char *const[]){__VA_ARGS__})))
 
-/* sane: every node has all labels and no taints, so that nothing has to be left out. */
+/* sane: every node has all labels and no taints, so that no node is excluded. */
 static struct object *random_node(struct rand *r, size_t i, bool sane)
 {
     const char *labels = textf("disk=%s", ONE_OF(r, "ssd", "hdd"));
@@ -82,7 +82,7 @@ static void random_constraint(struct rand *r, struct buf *out)
     buf_add_char(out, '}');
 }
 
-/* node "": one that waits, with constraints. */
+/* node "": a waiting pod, with constraints. */
 static struct object *random_pod(struct rand *r, const char *name, const char *node)
 {
     struct buf constraints = BUF_INIT;
@@ -111,14 +111,14 @@ static void fill_cluster(struct fixture *f, struct rand *r, size_t n_nodes, size
     for (size_t i = 0; i < n_pods; i++) {
         char name[24], node[24];
         snprintf(name, sizeof(name), "run%zu", i);
-        /* Some on nodes that there are not. */
+        /* Some on nodes that do not exist. */
         snprintf(node, sizeof(node), "n%d", pick(r, n_nodes + 2));
         fixture_add(f, random_pod(r, name, node));
     }
     cache_refresh(&f->engine->cache);
 }
 
-/* --- against the model ------------------------------------------------------------------------ */
+/* --- compared with the model ------------------------------------------------------------------ */
 
 #define MAX_NODES 128
 
@@ -215,7 +215,7 @@ static void it_agrees_with_a_walk_over_all_pods(void **state)
 
 /* --- what if ---------------------------------------------------------------------------------- */
 
-/* What the filter says in a "what if" is what it says when it has come true. */
+/* The filter's verdict in a "what if" equals the verdict when it has come true. */
 static bool what_if_comes_true(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;
@@ -237,8 +237,8 @@ static bool what_if_comes_true(struct rand *r, size_t size, void *ctx)
         const char *name = textf("other%zu", i);
         others[i] = random_pod(r, name, node->name);
         struct berth_pod *pod = pod_info_new(others[i], &f.engine->names);
-        /* Terminating pods are counted here and not there, as upstream has it; so is what an
-         * empty selector takes. Neither is asked about. */
+        /* Terminating pods are counted here and not there, as upstream; so are the pods of an empty
+         * selector. Neither is tested. */
         if (t.pre_filter == BERTH_SUCCESS && !pod->pod->metadata.deletion_timestamp.set)
             ok = ok && t.handle->plugin->add_pod(t.handle->self, &w.cycle, t.pod, pod, node,
                                                  &f.engine->cycles.status) == BERTH_SUCCESS;
@@ -253,7 +253,7 @@ static bool what_if_comes_true(struct rand *r, size_t size, void *ctx)
     for (size_t i = 0; judged && i < cache->order.n; i++)
         codes[i] = t.handle->plugin->filter(t.handle->self, &w.cycle, t.pod, cache->order.v[i],
                                             &f.engine->cycles.status);
-    /* The attempt's own state is as it was. */
+    /* The attempt's own state is unchanged. */
     ok = ok && verdicts_agree(&t);
     what_if_release(&w);
     trial_end(&t);
@@ -275,7 +275,7 @@ static void what_if_is_what_comes_true(void **state)
 
 /* --- by name ---------------------------------------------------------------------------------- */
 
-/* A node of its own host; zone NULL: without one. */
+/* A node that is its own host; zone NULL: without one. */
 static void add_node(struct fixture *f, const char *name, const char *zone)
 {
     ADD_NODE(f, .name = name,
@@ -307,7 +307,7 @@ static void reasons_and_codes(void **state)
     trial_begin(&t, &f, PLUGIN, POD(.spread = HARD()));
     assert_int_equal(trial_filter(&t, "n0"), BERTH_SUCCESS);
     trial_end(&t);
-    /* Three domains wanted, two there: the lowest counts as none. */
+    /* minDomains is three, two exist: the global minimum is 0. */
     ADD_POD(&f, .name = "r1", .labels = WEB, .node = "n1");
     trial_begin(&t, &f, PLUGIN, POD(.labels = WEB, .spread = HARD(.more = "'minDomains':3")));
     assert_int_equal(trial_filter(&t, "n0"), BERTH_UNSCHEDULABLE);
@@ -420,7 +420,7 @@ static void defaults_from_a_list_keep_pods_out(void **state)
     assert_int_equal(trial_filter(&t, "n0"), BERTH_UNSCHEDULABLE);
     assert_int_equal(trial_filter(&t, "n1"), BERTH_SUCCESS);
     trial_end(&t);
-    /* Its own constraints, be they soft, stand instead. */
+    /* Its own constraints, even soft ones, replace the defaults. */
     trial_begin(&t, &f, PLUGIN,
                 POD(.labels = WEB, .spread = SPREAD({"k", .when = "ScheduleAnyway"})));
     assert_int_equal(t.pre_filter, BERTH_SKIP);
@@ -482,7 +482,7 @@ static void arguments_are_checked(void **state)
 #define HONORS_TAINTS HARD(.more = "'nodeTaintsPolicy':'Honor'")
 #define EXISTS        TOLERATIONS({.op = "Exists"})
 
-/* Without labels, node and tolerations: NULL, there is no such object. */
+/* Without labels, node and tolerations: NULL, no such object. */
 static struct object *changed_pod(struct pod_args pod, bool itself)
 {
     pod.name = itself ? "p" : "q";

@@ -33,7 +33,7 @@ static void pre_enqueue_all_must_agree(void **state)
             assert_int_equal(engine_get_stats(f.engine).gated, who < 2);
             fixture_settle(&f);
             assert_on(&f, "p", who < 2 ? NULL : "n0");
-            /* Nobody is told: the API server's gates speak for themselves. */
+            /* No event is written: the API server's gates are visible in the pod. */
             assert_null(fixture_last(&f, WRITE_POD_STATUS, "p"));
             assert_string_equal(puppet_calls(AT(PRE_ENQUEUE)),
                                 who == 0 ? "A.PreEnqueue" : "A.PreEnqueue B.PreEnqueue");
@@ -89,7 +89,7 @@ static void queue_sort_orders_the_pods_of_all_profiles(void **state)
     fixture_release(&f);
 }
 
-/* The words with which an engine of this configuration is refused; "": it is not. */
+/* The error of creating an engine with this configuration; "" if none. */
 static void assert_config(const char *text, const char *expected)
 {
     struct scheduler_config config;
@@ -143,7 +143,7 @@ static void profiles_must_agree_on_the_queue_sort(void **state)
                   "\"a\"");
 }
 
-/* config_check finds this as well; an engine may be made without it. */
+/* config_check finds this as well; an engine may be created without it. */
 static void profile_names_must_differ(void **state)
 {
     (void)state;
@@ -377,7 +377,7 @@ static void nodes_outside_of_the_subset_are_counted(void **state)
     fixture_settle(&f);
     assert_told(&f, "p", "Unschedulable",
                 "0/6 nodes are available: 2 full, 4 node(s) didn't satisfy plugin(s) [A B].");
-    /* Who narrowed the choice down is asked about events too, not only who refused. */
+    /* Plugins that restricted the nodes get events too, not only those that rejected. */
     const struct puppet *const puppets[] = {a, b};
     assert_blamed(&f, puppets, 3);
     fixture_release(&f);
@@ -414,7 +414,7 @@ static void post_filter_sees_the_verdicts(void **state)
          "n2",
          {BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE,
           BERTH_UNSCHEDULABLE}},
-        /* What PreFilter says goes for all nodes: preemption may help everywhere, or nowhere. */
+        /* PreFilter's code applies to all nodes: preemption may help on all, or on none. */
         {BERTH_UNSCHEDULABLE,
          NULL,
          {BERTH_UNSCHEDULABLE, BERTH_UNSCHEDULABLE, BERTH_UNSCHEDULABLE}},
@@ -440,13 +440,13 @@ static void post_filter_sees_the_verdicts(void **state)
     }
 }
 
-/* What each of two PostFilter plugins answers, and the node that it names. */
+/* The answers of two PostFilter plugins, and the nodes they nominate. */
 struct post_filter_case {
     const char *name;
     enum berth_code a, b;
-    const char *node_a, *node_b; /* NULL: nothing about nominations; "": none any more */
+    const char *node_a, *node_b; /* NULL: no change of the nomination; "": cleared */
     const char *suffix;
-    const char *nominated; /* NULL: what the pod had stands */
+    const char *nominated; /* NULL: the pod's nomination stays */
     bool b_is_asked;
 };
 
@@ -483,7 +483,7 @@ static void nominate(struct puppet_call *call)
         call->puppet->host->nominate(call->cycle, abi_str(str_of(node)));
 }
 
-/* The node that the nominator has for the pod; NULL: none. */
+/* The nominator's node for the pod; NULL if none. */
 static const char *promised(const struct fixture *f, const char *pod)
 {
     static const char *const names[] = {"n0", "n1", "n2"};
@@ -530,7 +530,7 @@ static void post_filter_table(void **state)
             assert_string_equal(w->node, c->nominated);
         const char *expected = c->nominated ? c->nominated : "n0";
         if (strcmp(now ? now : "", expected) != 0)
-            fail_msg("%s: promised %s", c->name, now ? now : "nothing");
+            fail_msg("%s: nominated to %s", c->name, now ? now : "nothing");
         fixture_release(&f);
     }
 }
@@ -566,13 +566,13 @@ static void post_filter_does_not_run_where_something_broke(void **state)
     fixture_settle(&f);
     assert_told(&f, "p", "SchedulerError", "running \"A\" filter plugin: ouch");
     assert_int_equal(puppet_count(AT(POST_FILTER)), 0);
-    /* The promise is taken back: nothing stands behind it. */
+    /* The nomination is cleared: it is not valid. */
     assert_true(fixture_last(&f, WRITE_POD_STATUS, "p")->sets_nomination);
     assert_null(promised(&f, "p"));
     fixture_release(&f);
 }
 
-/* --- events and hints through the whole engine ------------------------------------------------ */
+/* --- events and hints in the whole engine ----------------------------------------------------- */
 
 static void only_rejecting_plugins_are_asked_for_a_hint(void **state)
 {
@@ -590,7 +590,7 @@ static void only_rejecting_plugins_are_asked_for_a_hint(void **state)
     assert_int_equal(engine_get_stats(f.engine).unschedulable, 1);
     ADD_NODE(&f, .name = "x", .labels = "l=1");
     assert_string_equal(puppet_calls(AT(HINT)), "A.Hint");
-    /* Nobody cares for annotations. */
+    /* No plugin registered for annotations. */
     fixture_update(&f, NODE(.name = "x", .labels = "l=1"),
                    NODE(.name = "x", .labels = "l=1", .meta = "'annotations':{'a':'1'}"));
     assert_string_equal(puppet_calls(AT(HINT)), "A.Hint");

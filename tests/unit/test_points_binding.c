@@ -13,7 +13,7 @@
 #include "engine/rooms.h"
 #include "puppet.h"
 
-/* Whatever happened, nothing is left of pod p's binding. */
+/* Checks that no state of pod p's binding is left. */
 static void assert_undone(struct fixture *f)
 {
     struct engine_stats stats = engine_get_stats(f->engine);
@@ -23,7 +23,7 @@ static void assert_undone(struct fixture *f)
     assert_int_equal(f->engine->bindings.ready.n, 0);
 }
 
-/* The node that was told to be the pod's before it was bound; NULL: none was. */
+/* The node nominated before the binding; NULL if none was. */
 static const char *told_node(const struct fixture *f, const char *pod)
 {
     for (size_t i = f->writes.n; i-- > 0;) {
@@ -35,12 +35,12 @@ static const char *told_node(const struct fixture *f, const char *pod)
     return NULL;
 }
 
-/* --- what is said and done where a point fails ------------------------------------------------ */
+/* --- messages and effects of failures --------------------------------------------------------- */
 
 struct failure_case {
     enum puppet_point point;
     enum berth_code code;
-    const char *reason, *message; /* of the condition; both reasons of A are "x" and "y" */
+    const char *reason, *message; /* of the condition; A's two reasons are "x" and "y" */
     bool blamed;
 };
 
@@ -65,7 +65,7 @@ static const struct failure_case failure_cases[] = {
      false},
     {PUPPET_PRE_FLIGHT, BERTH_UNSCHEDULABLE, "SchedulerError", UNSUPPORTED("Unschedulable"), false},
     {PUPPET_PRE_FLIGHT, BERTH_WAIT, "SchedulerError", UNSUPPORTED("Wait"), false},
-    /* After Permit nobody can call the pod unschedulable for good: it is tried again. */
+    /* After Permit a pod is never unresolvable: it is retried. */
     {PUPPET_PRE_BIND, BERTH_UNSCHEDULABLE, "Unschedulable", "x, y", false},
     {PUPPET_PRE_BIND, BERTH_PENDING, "Unschedulable", "x, y", false},
     {PUPPET_PRE_BIND, BERTH_ERROR, "SchedulerError", "running PreBind plugin \"A\": x, y", false},
@@ -97,10 +97,10 @@ static void every_failure_is_reported_and_undone(void **state)
         fixture_schedule(&f);
         assert_undone(&f);
         assert_told(&f, "p", c->reason, c->message);
-        /* In reverse, and for those too that were not reached. */
+        /* In reverse, and also plugins that were not reached. */
         assert_string_equal(puppet_calls(AT(UNRESERVE)), "B.Unreserve A.Unreserve");
         assert_int_equal(puppet_count(AT(POST_BIND)), 0);
-        /* The promise that brought it here is gone. */
+        /* The nomination that led here is cleared. */
         const struct fixture_write *w = fixture_last(&f, WRITE_POD_STATUS, "p");
         assert_true(w->sets_nomination);
         assert_string_equal(w->node, "");
@@ -118,7 +118,7 @@ static void every_failure_is_reported_and_undone(void **state)
     }
 }
 
-/* Room that was taken and given back is news for others, once the scheduling cycle was over. */
+/* Released resources are an event for other pods, once the scheduling cycle is over. */
 static void others_learn_that_the_room_is_free_again(void **state)
 {
     (void)state;
@@ -133,7 +133,7 @@ static void others_learn_that_the_room_is_free_again(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct fixture f;
         puppet_clear();
-        /* Without events of its own: any change may help. */
+        /* Without registered events any event may help. */
         struct puppet *gate = puppet_add("F", AT(FILTER));
         struct puppet *a = puppet_add("A", ALL_POINTS);
         gate->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
@@ -228,7 +228,7 @@ static void permit_times_out(void **state)
         puppet_clear();
         struct puppet *a = puppet_add("A", AT(PERMIT) | AT(UNRESERVE) | AT(HINT));
         puppet_scene(&f, 1);
-        int64_t begin = f.now + 1; /* adding the pod takes a moment */
+        int64_t begin = f.now + 1; /* adding the pod advances the clock */
         hold_pod(&f, a, cases[i].timeout);
         assert_int_equal(engine_next_wake(f.engine), begin + cases[i].wait);
         if (cases[i].wait) {
@@ -280,7 +280,7 @@ static void every_plugin_that_holds_must_allow(void **state)
         const struct berth_host *host = other->host;
         assert_false(host->waiting_allow(other->handle, held)); /* does not hold it */
         assert_true(host->waiting_allow(p[first]->handle, held));
-        assert_false(host->waiting_allow(p[first]->handle, held)); /* no longer does */
+        assert_false(host->waiting_allow(p[first]->handle, held)); /* does not hold it any more */
         engine_tick(f.engine);
         assert_null(fixture_binding(&f, "p"));
         assert_true(host->waiting_allow(p[!first]->handle, held));
@@ -289,7 +289,7 @@ static void every_plugin_that_holds_must_allow(void **state)
         assert_int_equal(look_for_held(other), 0);
         engine_tick(f.engine);
         assert_non_null(fixture_binding(&f, "p"));
-        /* Its time no longer runs. */
+        /* Its timeout is cancelled. */
         fixture_pass(&f, 60 * NSEC_PER_SEC);
         fixture_settle(&f);
         assert_on(&f, "p", "n0");
@@ -340,7 +340,7 @@ static void wait_after_a_denial_is_no_wait(void **state)
     fixture_release(&f);
 }
 
-/* Holds the first pods of a gang; the third lets all go. */
+/* Holds the first pods of a gang; the third allows all. */
 static void gang_of_three(struct puppet_call *call)
 {
     if (call->point != PUPPET_PERMIT)
@@ -374,7 +374,7 @@ static void a_permit_may_let_others_go(void **state)
     fixture_release(&f);
 }
 
-/* The second pod throws the first one out. */
+/* The second pod rejects the first one. */
 static void jealous(struct puppet_call *call)
 {
     if (call->point != PUPPET_PERMIT)
@@ -459,10 +459,10 @@ static void the_node_is_written_when_binding_takes_time(void **state)
          true, "B.PreBind"},
         {AT(PRE_FLIGHT) | AT(PRE_BIND), AT(PRE_FLIGHT) | AT(PRE_BIND), BERTH_SKIP, BERTH_SKIP, 0,
          false, ""},
-        /* Who cannot say will have work. */
+        /* A plugin without PreBindPreFlight is assumed to have work. */
         {AT(PRE_BIND), 0, 0, 0, 0, true, "A.PreBind"},
         {AT(PRE_FLIGHT) | AT(PRE_BIND), AT(PRE_BIND), BERTH_SKIP, 0, 0, true, "B.PreBind"},
-        /* Waiting alone is enough. */
+        /* Waiting in Permit is sufficient. */
         {AT(PERMIT), 0, 0, 0, BERTH_WAIT, true, ""},
         {AT(PERMIT) | AT(PRE_FLIGHT) | AT(PRE_BIND), 0, BERTH_SKIP, 0, BERTH_WAIT, true, ""},
         {AT(PERMIT), 0, 0, 0, BERTH_SUCCESS, false, ""},
@@ -481,7 +481,7 @@ static void the_node_is_written_when_binding_takes_time(void **state)
         fixture_schedule(&f);
         const char *told = told_node(&f, "p");
         if (cases[i].told != (told && strcmp(told, "n0") == 0))
-            fail_msg("case %zu: told %s", i, told ? told : "nothing");
+            fail_msg("case %zu: got %s", i, told ? told : "nothing");
         if (look_for_held(a))
             a->host->waiting_allow(a->handle, held);
         engine_tick(f.engine);
@@ -492,7 +492,7 @@ static void the_node_is_written_when_binding_takes_time(void **state)
     }
 }
 
-/* --- PreBind and Bind that take their time ---------------------------------------------------- */
+/* --- asynchronous PreBind and Bind ------------------------------------------------------------ */
 
 static struct berth_binding_op *kept_op;
 static bool answers_at_once;
@@ -523,7 +523,7 @@ static void answers_may_come_later(void **state)
         {AT(BIND), BERTH_ERROR, "", "SchedulerError",
          "running Bind plugin \"A\": status Error (1) without a reason"},
         {AT(BIND), BERTH_UNSCHEDULABLE, "no room", "Unschedulable", "no room"},
-        {AT(BIND), BERTH_SKIP, "", NULL, NULL}, /* the next binder has it */
+        {AT(BIND), BERTH_SKIP, "", NULL, NULL}, /* the next binder binds */
         {AT(BIND), BERTH_ASYNC, "", "SchedulerError",
          "running Bind plugin \"A\": status Async (100) without a reason"},
         {AT(BIND), (enum berth_code) - 3, "", "SchedulerError",
@@ -594,7 +594,7 @@ static void the_first_binder_that_does_not_skip_binds(void **state)
     fixture_schedule(&f);
     assert_string_equal(puppet_calls(AT(BIND)), "A.Bind B.Bind");
     assert_on(&f, "p", "n0");
-    /* It did so by itself: nothing is written. */
+    /* The plugin bound the pod itself: nothing is written. */
     assert_null(fixture_last(&f, WRITE_BINDING, "p"));
     assert_string_equal(fixture_last(&f, WRITE_EVENT, "p")->message,
                         "Successfully assigned default/p to n0");
@@ -654,7 +654,7 @@ static void a_binding_that_the_api_refuses_is_tried_again(void **state)
     }
 }
 
-/* A write that cannot be called back does not keep the room of a pod that is to go. */
+/* A write that cannot be cancelled does not keep the resources of a deleted pod. */
 static void a_pod_that_goes_while_it_is_bound_frees_its_room(void **state)
 {
     (void)state;

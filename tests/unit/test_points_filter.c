@@ -36,7 +36,7 @@ static void the_first_refusal_decides(void **state)
     struct puppet *a = puppet_add("A", AT(FILTER) | AT(HINT));
     struct puppet *b = puppet_add("B", AT(FILTER) | AT(HINT));
     a->code[PUPPET_FILTER] = BERTH_UNSCHEDULABLE;
-    b->code[PUPPET_FILTER] = BERTH_ERROR; /* is never asked */
+    b->code[PUPPET_FILTER] = BERTH_ERROR; /* never called */
     a->reason = "first";
     b->reason = "second";
     puppet_scene(&f, 2);
@@ -62,7 +62,7 @@ static void all_refusals_count_alike(void **state)
         puppet_scene(&f, 12);
         ADD_POD(&f, .name = "p");
         fixture_schedule(&f);
-        /* Several reasons of one verdict are counted one by one, and sorted as text. */
+        /* The reasons of one verdict are counted one by one, and sorted as text. */
         assert_told(&f, "p", "Unschedulable", "0/12 nodes are available: 12 a, 12 b.");
         fixture_release(&f);
     }
@@ -123,10 +123,8 @@ static void break_on_two(struct puppet_call *call)
         call->puppet->host->status_text(call->status, BERTH_STR("disk on fire"));
 }
 
-/*
- * Nobody scores: the first node will do. Like upstream one looks on until there would be a second,
- * so n2 matters to those who begin right before it, but not to others.
- */
+/* No scores: the first feasible node is chosen. As upstream, the search continues until it finds a
+ * second one, so n2 matters to attempts that start right before it, but not to others. */
 static void an_error_beyond_what_is_needed_is_not_missed(void **state)
 {
     (void)state;
@@ -149,8 +147,8 @@ static void only_zero_and_three(struct puppet_call *call)
     call->code = n == 0 || n == 3 ? BERTH_SUCCESS : BERTH_UNSCHEDULABLE;
 }
 
-/* n0 and n3 will do: n1 and n2 have been looked at when n0 is taken, and the next begins with n3.
- */
+/* n0 and n3 are feasible: n1 and n2 were evaluated when n0 is chosen, and the next attempt starts
+ * with n3. */
 static void looking_ends_with_the_next_that_would_do(void **state)
 {
     (void)state;
@@ -173,7 +171,7 @@ static void looking_ends_with_the_next_that_would_do(void **state)
 
 static uint8_t batch_code;
 
-/* Refuses every node, with or without a code. */
+/* Rejects every node, with or without a code. */
 static enum berth_code refuse_all(void *self, const struct berth_cycle *cycle,
                                   const struct berth_pod *pod, struct berth_filter_batch *batch,
                                   struct berth_status *status)
@@ -186,7 +184,7 @@ static enum berth_code refuse_all(void *self, const struct berth_cycle *cycle,
     return BERTH_SUCCESS;
 }
 
-/* What was said of a node before says nothing now. */
+/* Earlier verdicts on a node do not count. */
 static void a_batch_that_refuses_without_a_code_broke(void **state)
 {
     (void)state;
@@ -206,7 +204,7 @@ static void a_batch_that_refuses_without_a_code_broke(void **state)
     fixture_release(&f);
 }
 
-/* A batch can only take nodes out, not bring them back. */
+/* A batch can only reject nodes, not restore them. */
 static enum berth_code bring_back(void *self, const struct berth_cycle *cycle,
                                   const struct berth_pod *pod, struct berth_filter_batch *batch,
                                   struct berth_status *status)
@@ -239,7 +237,7 @@ static void a_refused_node_stays_refused(void **state)
 
 /* --- nominated pods --------------------------------------------------------------------------- */
 
-/* The node has room for one pod: refuses where one is there already. */
+/* The node fits one pod: rejects it if it has one. */
 static void one_pod_a_node(struct puppet_call *call)
 {
     if (call->point != PUPPET_FILTER || call->node->pods.n == 0)
@@ -248,7 +246,7 @@ static void one_pod_a_node(struct puppet_call *call)
     call->puppet->host->status_text(call->status, BERTH_STR("taken"));
 }
 
-/* A pod that was promised n0 and waits behind a gate, and pod p. */
+/* A gated pod that is nominated to n0, and pod p. */
 static void promise(struct fixture *f, struct puppet *gate, int priority)
 {
     gate->code[PUPPET_PRE_ENQUEUE] = BERTH_UNSCHEDULABLE;
@@ -292,12 +290,12 @@ static void a_pod_does_not_stand_in_its_own_way(void **state)
     ADD_POD(&f, .name = "p", .nominated = "n1");
     fixture_settle(&f);
     assert_on(&f, "p", "n1");
-    /* And nobody else was looked at. */
+    /* And no other node was evaluated. */
     assert_string_equal(puppet_calls(AT(FILTER)), "A.Filter(n1)");
     fixture_release(&f);
 }
 
-/* Wants company: refuses an empty node. */
+/* Rejects an empty node. */
 static void company(struct puppet_call *call)
 {
     if (call->point == PUPPET_FILTER && call->node->pods.n == 0) {
@@ -331,7 +329,7 @@ static void *clone_count(const void *data)
     return copy;
 }
 
-/* A plugin that counts the pods it was told of in its cycle state. */
+/* A plugin that counts added pods in its cycle state. */
 static void count_in_state(struct puppet_call *call)
 {
     const struct berth_host *host = call->puppet->host;
@@ -342,7 +340,7 @@ static void count_in_state(struct puppet_call *call)
         ++*(int *)host->state_read(call->cycle, key);
     if (call->point == PUPPET_ADD_POD) {
         host->activate(call->cycle, call->other);
-        host->limit_nodes(call->cycle, NULL, 0); /* says nothing outside of PreFilter */
+        host->limit_nodes(call->cycle, NULL, 0); /* ignored outside of PreFilter */
     }
     const int *count = call->point == PUPPET_FILTER ? host->state_read(call->cycle, key) : NULL;
     if (count && n_seen < 2)
@@ -430,12 +428,12 @@ static void the_nominated_node_is_tried_first_and_alone(void **state)
         const char *nominated, *limit, *calls, *node;
     } cases[] = {
         {NULL, "n1", NULL, "A.Filter(n1)", "n1"},
-        /* It is looked at even where PreFilter allows others only. */
+        /* It is evaluated even if PreFilter allows only others. */
         {NULL, "n1", "n2", "A.Filter(n1)", "n1"},
-        /* Where it does not fit, all are looked at, it among them. */
+        /* If it does not fit, all nodes are evaluated, including it. */
         {refuse_n1, "n1", NULL, "A.Filter(n1) A.Filter(n0) A.Filter(n1) A.Filter(n2)", NULL},
         {refuse_n1, "n1", "n2", "A.Filter(n1) A.Filter(n2)", "n2"},
-        /* So they are where it breaks, or is not there. */
+        /* Likewise if it returns an error or does not exist. */
         {break_on_n1, "n1", "n2", "A.Filter(n1) A.Filter(n2)", "n2"},
         {NULL, "ghost", "n2", "A.Filter(n2)", "n2"},
     };
@@ -460,7 +458,7 @@ static void the_nominated_node_is_tried_first_and_alone(void **state)
     }
 }
 
-/* --- how many nodes, and from where ----------------------------------------------------------- */
+/* --- how many nodes, and the start node ------------------------------------------------------- */
 
 static size_t pick_limit_from, pick_limit_n;
 
@@ -520,7 +518,7 @@ static void as_many_nodes_as_the_percentage_says(void **state)
             ADD_POD(&f, .name = name);
             fixture_schedule(&f);
             assert_int_equal(puppet_count(AT(SCORE)), cases[i].scored);
-            /* The next attempt begins where this one ended. */
+            /* The next attempt starts where this one ended. */
             start = (start + cases[i].scored) % cases[i].nodes;
             assert_int_equal(f.engine->cycles.next_start_node, start);
         }
@@ -533,7 +531,7 @@ static void looking_begins_where_it_ended_and_wraps_around(void **state)
     (void)state;
     struct fixture f;
     puppet_clear();
-    puppet_add("A", AT(FILTER)); /* no scores: the first node that passes will do */
+    puppet_add("A", AT(FILTER)); /* no scores: the first feasible node is chosen */
     puppet_scene(&f, 3);
     const char *expected[] = {"n0", "n1", "n2", "n0", "n1"};
     for (size_t i = 0; i < ARRAY_LEN(expected); i++) {
@@ -550,7 +548,7 @@ static void score_by_name(struct puppet_call *call)
 {
     if (call->point == PUPPET_SCORE)
         call->score = number_of(call->node) * 10;
-    /* Turns the order round. */
+    /* Reverses the order. */
     for (size_t i = 0; call->point == PUPPET_NORMALIZE && i < call->n; i++)
         call->scores[i] = 100 - call->scores[i];
 }
@@ -717,7 +715,7 @@ static void a_score_error_is_reported_before_one_out_of_range(void **state)
     fixture_release(&f);
 }
 
-/* A is off range on n1, B on n0 already. */
+/* A is out of range on n1, B on n0 already. */
 static void off_range_somewhere(struct puppet_call *call)
 {
     const char *where = strcmp(call->puppet->name, "A") == 0 ? "n1" : "n0";
@@ -741,9 +739,9 @@ static void the_first_node_out_of_range_is_reported(void **state)
     fixture_release(&f);
 }
 
-/* --- the choice among equals ------------------------------------------------------------------ */
+/* --- tie-breaking ----------------------------------------------------------------------------- */
 
-/* Go's container/heap, as its documentation describes it: Init sifts down from the middle. */
+/* Go's container/heap, as documented: Init sifts down from the middle. */
 struct go_heap {
     int64_t score[64];
     int item[64];

@@ -72,7 +72,7 @@ static void count(void *ctx, size_t worker, size_t from, size_t to)
     atomic_fetch_add_explicit((atomic_size_t *)ctx, to - from, memory_order_relaxed);
 }
 
-/* Many short jobs one after the other: no wake-up gets lost, no worker strays into the next. */
+/* Many short jobs one after the other: no wake-up is lost, no worker runs into the next. */
 static void short_jobs(void **state)
 {
     (void)state;
@@ -116,7 +116,7 @@ static void alone(void *ctx, size_t worker, size_t from, size_t to)
     *(size_t *)ctx += to;
 }
 
-/* What is one piece is a plain call on the caller's thread. */
+/* A single piece is a plain call on the caller's thread. */
 static void small_work(void **state)
 {
     (void)state;

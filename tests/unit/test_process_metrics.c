@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process's own families, the flags that rule a registry, and users as the endpoints count. */
+/* The process's own families, the flags of a registry, and users as the endpoints count them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 #include "serve/process_metrics.h"
 #include "serve/serving_metrics.h"
 
-/* The number behind `what` at the beginning of a line; NaN: there is none. */
+/* The number after `what` at the beginning of a line; NaN if none. */
 static double number(struct metrics *m, const char *what)
 {
     struct buf page = BUF_INIT, line = BUF_INIT;
@@ -42,7 +42,7 @@ static void the_process_is_seen(void **state)
     (void)state;
     struct metrics *m = metrics_new();
     process_metrics_add(m);
-    process_metrics_add(m); /* once is enough */
+    process_metrics_add(m); /* must be idempotent */
     double now = (double)time_wall() / 1e9;
     assert_true(number(m, "process_start_time_seconds") <= now);
     assert_true(number(m, "process_start_time_seconds") > now - 3600);

@@ -16,7 +16,7 @@
 
 /* --- round trips ------------------------------------------------------------------------------ */
 
-/* Without what protobuf does not carry: kind and apiVersion. */
+/* Without the fields that protobuf does not carry: kind and apiVersion. */
 static void make(struct rand *r, size_t size, struct arena *a, struct everything *out);
 
 static void forget_meta(struct everything *v)
@@ -78,7 +78,7 @@ static bool survives_damage(struct rand *r, size_t size, void *ctx)
     return ok;
 }
 
-/* Two messages one after the other are one message: scalars of the second count, lists join. */
+/* Two concatenated messages are one message: scalars of the second win, lists are joined. */
 static void test_merge(void **state)
 {
     (void)state;
@@ -115,7 +115,7 @@ static void test_properties(void **state)
     assert_true(prop_run("proto damage", 5000, survives_damage, NULL));
 }
 
-/* --- bytes as they come ----------------------------------------------------------------------- */
+/* --- input bytes ------------------------------------------------------------------------------ */
 
 #define BYTES(lit) STR_INIT(lit)
 
@@ -128,7 +128,7 @@ static const struct {
     {BYTES("\x0a\x02hi"), "{'s':'hi','count':0,'always':{}}", false},
     {BYTES("\x0a\x02hi\x0a\x01x"), "{'s':'x','count':0,'always':{}}", false},
     {BYTES("\x20\x01"), "{'i32':1,'count':0,'always':{}}", false},
-    /* a negative int32 takes ten bytes; one in five is cut to its low half, as everywhere */
+    /* a negative int32 takes ten bytes; in five bytes it is cut to its low half, as everywhere */
     {BYTES("\x20\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), "{'i32':-1,'count':0,'always':{}}",
      false},
     {BYTES("\x20\xff\xff\xff\xff\x0f"), "{'i32':-1,'count':0,'always':{}}", false},
@@ -141,7 +141,7 @@ static const struct {
     {BYTES("\xa2\x01\x00"), "{'count':0,'always':{}}", false},
     {BYTES("\xa2\x01\x01\x80"), "i32s: truncated at byte 3", true},
     {BYTES("\xa2\x01\x02\x01\x80"), "i32s: truncated at byte 4", true},
-    /* fields nobody knows: every wire type but groups */
+    /* unknown fields: every wire type except groups */
     {BYTES("\xa0\x06\x01\xa1\x06"
            "12345678\xa2\x06\x01x\xa5\x06"
            "1234\x20\x05"),
@@ -152,7 +152,7 @@ static const struct {
      "truncated at byte 2", true},
     {BYTES("\xa2\x06\x7fx"), "truncated at byte 2", true},
     {BYTES("\x02\x00"), "malformed at byte 0", true},
-    /* what does not fit */
+    /* type mismatches */
     {BYTES("\x08\x01"), "s: unexpected wire type at byte 1", true},
     {BYTES("\x0a\x01\xff"), "s: not UTF-8 at byte 2", true},
     {BYTES("\x0a\x7fx"), "s: truncated at byte 1", true},
@@ -165,7 +165,7 @@ static const struct {
     /* raw = RawExtension: {1: bytes} */
     {BYTES("\x3a\x04\x0a\x02{}"), "{'raw':{},'count':0,'always':{}}", false},
     {BYTES("\x3a\x02\x0a\x02"), "raw: truncated at byte 3", true},
-    /* an inline message leaves no trace in the path */
+    /* an inline message is not part of the path */
     {BYTES("\x52\x03\x12\x01u"), "{'count':0,'always':{},'url':'u'}", false},
     {BYTES("\x52\x03\x12\x01\xff"), "url: not UTF-8 at byte 4", true},
 };
@@ -227,7 +227,7 @@ static void test_depth(void **state)
     }
 }
 
-/* Empty items, and items of two lists by turns (which joins each list again and again). */
+/* Empty items, and items of two lists in turn (which joins each list again and again). */
 static void test_memory_is_bounded(void **state)
 {
     (void)state;

@@ -19,7 +19,7 @@ static void no_proxy_exceptions(void **state)
     } rows[] = {
         {"", "example.com", 443, true},
         {"", "10.0.0.1", 443, true},
-        /* Oneself, always. */
+        /* Localhost, always. */
         {"", "localhost", 443, false},
         {"", "127.0.0.1", 443, false},
         {"", "127.9.8.7", 443, false},
@@ -28,7 +28,7 @@ static void no_proxy_exceptions(void **state)
         {"", "::2", 443, true},
         {"*", "example.com", 443, false},
         {" a , * ", "10.0.0.1", 443, false},
-        /* Names, and those below them. */
+        /* Names and their subdomains. */
         {"example.com", "example.com", 443, false},
         {"Example.com", "A.EXAMPLE.com", 443, false},
         {"example.com", "badexample.com", 443, true},
@@ -42,7 +42,7 @@ static void no_proxy_exceptions(void **state)
         {"example.com:443", "example.com", 6443, true},
         {"example.com:x", "example.com", 443, true},
         {":443", "example.com", 443, true},
-        /* Addresses and ranges; names are not looked up. */
+        /* Addresses and ranges; names are not resolved. */
         {"10.0.0.1", "10.0.0.1", 443, false},
         {"10.0.0.1", "10.0.0.10", 443, true},
         {"10.0.0.1:6443", "10.0.0.1", 6443, false},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quantities: against a table made by apimachinery, and against themselves. */
+/* Quantities: compared with a table made by apimachinery, and round trips. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -155,7 +155,7 @@ static void check_parse_row(const struct parse_row *row, struct arena *a)
     same_int(row->in, "milli", row->milli, quantity_milli_value(&q));
     if (row->nano)
         same_int(row->in, "nano", *row->nano, quantity_scaled_value(&q, -9));
-    /* Adding nothing leaves the amount alone but forgets how it was written. */
+    /* Adding zero keeps the amount but drops the original format. */
     struct quantity zero = {0};
     quantity_add(&q, &zero);
     same(row->in, "canonical", str_empty(row->canon) ? row->out : row->canon, text_of(&q, a));
@@ -169,7 +169,7 @@ static void test_parse(void **state)
         check_parse_row(&f->table.parse.v[i], &f->a);
 }
 
-/* Sums beyond 128 bits stay at the bound; upstream counts on. */
+/* Sums above 128 bits saturate; upstream's do not. */
 static bool at_bound(struct str text)
 {
     return str_search(text, STR("170141183460469231731687303715884105727")) < text.n;
@@ -214,7 +214,7 @@ static void test_json(void **state)
     assert_true(f->table.json.n > 10);
     for (size_t i = 0; i < f->table.json.n; i++) {
         const struct json_row *row = &f->table.json.v[i];
-        /* Upstream does not undo escapes in a quantity; our decoder does so everywhere. */
+        /* Upstream does not decode escapes in a quantity; berth's decoder always does. */
         if (str_find(row->json, '\\') < row->json.n)
             continue;
         struct holder h;
@@ -241,7 +241,7 @@ static void test_codecs_agree(void **state)
         struct buf json = BUF_INIT, proto = BUF_INIT;
         json_encode(&holder_type, &h, &json);
         proto_encode(&holder_type, &h, &proto);
-        /* What upstream writes for 1000E is "1", so the amount may differ: the text decides. */
+        /* Upstream writes "1" for 1000E, so the amount may differ: the text decides. */
         assert_int_equal(json_decode(buf_str(&json), &holder_type, 0, &f->a, &from_json, &e), 0);
         assert_int_equal(proto_decode(buf_str(&proto), &holder_type, &f->a, &from_proto, &e), 0);
         same(row->in, "through JSON", row->out, text_of(&from_json.q, &f->a));
@@ -264,7 +264,7 @@ static void test_bad_protobuf(void **state)
     assert_true(quantity_custom.from_proto(STR("\x0a"), &f->a, &q, &e) < 0);
     assert_true(quantity_custom.from_proto(STR("\x0a\x00"), &f->a, &q, &e) < 0);
     assert_true(quantity_custom.from_proto(STR("\x08\x01"), &f->a, &q, &e) < 0);
-    /* A field from the future is skipped, the last text counts. */
+    /* An unknown field is skipped, the last text wins. */
     struct str message = STR("\x0a\x01"
                              "1"
                              "\x10\x05"
@@ -274,7 +274,7 @@ static void test_bad_protobuf(void **state)
     assert_int_equal(quantity_value(&q), 7000);
 }
 
-/* Text made of the pieces that quantities have, mostly valid. */
+/* Text composed of parts of quantities, mostly valid. */
 static struct str random_text(struct rand *r, size_t size, char *room)
 {
     static const char *const tails[] = {"",   "n",  "u",  "m",   "k",    "M",  "G",
@@ -300,10 +300,8 @@ static bool within(const struct quantity *q, int32_t exponent)
     return quantity_cmp(q, &low) > 0 && quantity_cmp(q, &high) < 0;
 }
 
-/*
- * The canonical text means the same amount and is its own canonical text, except for what was
- * written in binary: 62.5Ki is written 64000, and that 64k.
- */
+/* The canonical text has the same amount and is its own canonical text, except for binary input:
+ * 62.5Ki is written 64000, and that 64k. */
 static bool canonical_is_stable(struct rand *r, size_t size, void *ctx)
 {
     struct arena *a = ctx;
@@ -370,7 +368,7 @@ static void test_map(void **state)
     assert_int_equal(sizeof(struct quantity), 24);
 }
 
-/* Where upstream is stranger than one would think; its answers. */
+/* Upstream's surprising results. */
 static void test_oddities(void **state)
 {
     (void)state;
@@ -410,7 +408,7 @@ static void test_oddities(void **state)
     arena_release(&a);
 }
 
-/* Beyond 128 bits the bound is reached and kept, from both sides, and one can come back from it. */
+/* Above 128 bits sums saturate on both sides, and can return from there. */
 static void test_bound(void **state)
 {
     (void)state;
@@ -440,7 +438,7 @@ static void test_bound(void **state)
     arena_release(&a);
 }
 
-/* A text of a megabyte is read in linear time and given back. */
+/* A text of a megabyte is parsed in linear time and freed. */
 static void test_long(void **state)
 {
     (void)state;
@@ -466,7 +464,7 @@ static void test_long(void **state)
     arena_release(&a);
 }
 
-/* How 1e18 cores overflow depends on whether it was compared with what int64 does not hold. */
+/* How 1e18 cores overflow depends on whether it was compared with an amount outside of int64. */
 static void test_raise(void **state)
 {
     struct fixture *f = *state;
@@ -484,7 +482,7 @@ static void test_raise(void **state)
     assert_int_not_equal(quantity_milli_value(&large), quantity_milli_value(&q));
 }
 
-/* What AsApproximateFloat64 gives, to the bit where it is held in 128 bits. */
+/* The results of AsApproximateFloat64, to the bit for amounts of up to 128 bits. */
 static void test_approximate(void **state)
 {
     struct fixture *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The scheduling queue: every rule by name, then random streams beside a slow model. */
+/* The scheduling queue: every rule by name, then random streams compared with a slow model. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 #include "prop.h"
 #include "queue_model.h"
 
-/* --- a queue with plugins that do as they are told -------------------------------------------- */
+/* --- a queue with scripted plugins ------------------------------------------------------------ */
 
 enum plugin_number {
     SORT,
@@ -68,7 +68,7 @@ static const struct world_plugin world_plugins[N_PLUGINS] = {
     [GATE_ANYTHING] = {"GateAnything", 1, .gate = true, .any_event = true},
 };
 
-/* Versions of a pod differ in priority and nominated node; the version is what hints look at. */
+/* Versions of a pod differ in priority and nominated node; hints look at the version. */
 #define VERSIONS 6
 _Static_assert(VERSIONS <= WORLD_ANSWERS, "a version is an answer");
 
@@ -94,7 +94,7 @@ struct bench {
     size_t hints_asked[N_PLUGINS];
 };
 
-/* Objects are immutable: made once for all tests. */
+/* Objects are immutable: created once for all tests. */
 static struct object *pods[WORLD_PODS][VERSIONS];
 static struct object *nodes[WORLD_ANSWERS];
 
@@ -103,7 +103,7 @@ static int32_t priority_of(int version)
     return version % 2 ? 10 : 0;
 }
 
-/* 0: none, else node n1 or n2. */
+/* 0: none, otherwise node n1 or n2. */
 static int nominated_of(int version)
 {
     return version / 2;
@@ -284,7 +284,7 @@ static void update(struct bench *b, int pod, int version, unsigned actions)
     pod_info_unref(info);
 }
 
-/* The pod that came; -1: none. */
+/* The popped pod; -1 if none. */
 static int pop(struct bench *b)
 {
     struct berth_queued_pod *qp = queue_pop(&b->q, b->now);
@@ -316,7 +316,7 @@ static void pass(struct bench *b, int64_t ns)
     queue_flush(&b->q, b->now);
 }
 
-/* Added, popped and turned down: it is among unschedulablePods then. */
+/* Adds, pops and rejects the pod: it is in unschedulablePods then. */
 static void add_rejected(struct bench *b, int pod, unsigned rejectors)
 {
     add(b, pod);
@@ -480,7 +480,7 @@ static void pods_of_one_window_come_in_the_order_of_queue_sort(void **state)
 {
     BENCH(b);
     for (int i = 0; i < 3; i++)
-        add_to(&b, 0, i, i == 2); /* the last has priority */
+        add_to(&b, 0, i, i == 2); /* the last has a higher priority */
     for (int i = 0; i < 3; i++) {
         int pod = pop(&b);
         b.now += 100 * NSEC_PER_MSEC;
@@ -570,7 +570,7 @@ static void a_backoff_that_is_over_sends_to_active_at_once(void **state)
     bench_release(&b);
 }
 
-/* --- the longest stay ------------------------------------------------------------------------- */
+/* --- maximal time in unschedulablePods -------------------------------------------------------- */
 
 static void an_over_long_stay_ends_at_the_next_tick(void **state)
 {
@@ -581,7 +581,7 @@ static void an_over_long_stay_ends_at_the_next_tick(void **state)
     for (int i = 1; i <= 10; i++) {
         b.now = base + i * 30 * NSEC_PER_SEC;
         queue_flush(&b.q, b.now);
-        assert_int_equal(place_of(&b, 0), QUEUE_UNSCHEDULABLE); /* 300 s are not over-long */
+        assert_int_equal(place_of(&b, 0), QUEUE_UNSCHEDULABLE); /* 300 s are not above the limit */
     }
     b.now = base + 329 * NSEC_PER_SEC;
     queue_flush(&b.q, b.now);
@@ -610,7 +610,7 @@ static void a_gated_pod_stays_however_long(void **state)
         pass(&b, 31 * NSEC_PER_SEC);
     assert_int_equal(place_of(&b, 0), QUEUE_UNSCHEDULABLE);
     assert_false(queued(&b, 0)->was_flushed);
-    /* Unless its gate is told of whatever happens. */
+    /* Unless its gate gets all events. */
     assert_int_equal(place_of(&b, 1), QUEUE_ACTIVE);
     bench_release(&b);
 }
@@ -676,7 +676,7 @@ static void only_events_of_its_gate_wake_a_gated_pod(void **state)
     assert_int_equal(pop(&b), 0);
     b.world.closed[GATE][0] = true;
     happens(&b, BERTH_RESOURCE_NODE, BERTH_ACTION_DELETE, 0);
-    requeue(&b, 0, BIT(ON_ANYTHING), 0); /* worth another attempt, but the gate is closed now */
+    requeue(&b, 0, BIT(ON_ANYTHING), 0); /* would be requeued, but the gate is closed now */
     assert_int_equal(place_of(&b, 0), QUEUE_UNSCHEDULABLE);
     assert_ptr_equal(queued(&b, 0)->gate, &b.handles[0][GATE]);
     b.world.closed[GATE][0] = false;
@@ -706,7 +706,7 @@ static void a_gate_is_asked_on_the_way_to_backoff_and_not_again(void **state)
     bench_release(&b);
 }
 
-/* Its gate is a rejector from then on, so it does not count as broken any more. */
+/* Its gate is a rejector from then on, so it no longer counts as an error. */
 static void a_broken_pod_that_was_gated_backs_off_with_the_rejected(void **state)
 {
     BENCH(b);
@@ -774,7 +774,7 @@ static void only_rejectors_are_asked_for_hints(void **state)
 static void rejectors_are_those_of_the_pods_profile(void **state)
 {
     BENCH(b);
-    /* The same plugin in two profiles is two instances: one of them is asked. */
+    /* The same plugin in two profiles is two instances: one of them is called. */
     add_to(&b, 1, 0, 0);
     assert_int_equal(pop(&b), 0);
     requeue(&b, 0, BIT(ON_NODE_ADD), 0);
@@ -845,7 +845,7 @@ static void a_taint_registration_is_not_doubled(void **state)
 {
     BENCH(b);
     add_rejected(&b, 0, BIT(ON_TAINT));
-    happens(&b, BERTH_RESOURCE_NODE, BERTH_ACTION_UPDATE_NODE_TAINT, 0); /* its hint says Skip */
+    happens(&b, BERTH_RESOURCE_NODE, BERTH_ACTION_UPDATE_NODE_TAINT, 0); /* its hint returns Skip */
     assert_int_equal(place_of(&b, 0), QUEUE_UNSCHEDULABLE);
     assert_int_equal(b.hints_asked[ON_TAINT], 1);
     bench_release(&b);
@@ -930,7 +930,7 @@ static void events_are_kept_for_the_oldest_pod_in_flight_and_no_longer(void **st
 {
     BENCH(b);
     happens(&b, BERTH_RESOURCE_NODE, BERTH_ACTION_ADD, 0);
-    assert_int_equal(b.q.events.n, 0); /* nobody is in flight */
+    assert_int_equal(b.q.events.n, 0); /* no pod is in flight */
     for (int i = 0; i < 3; i++) {
         add(&b, i);
         assert_int_equal(pop(&b), i);
@@ -981,7 +981,7 @@ static void a_bound_pod_is_forgotten(void **state)
 
 /* --- update ----------------------------------------------------------------------------------- */
 
-/* Puts pod 0 there; its rejector is OnPodLabel where it has one. */
+/* Puts pod 0 there; its rejector is OnPodLabel if it has one. */
 static void bring_to(struct bench *b, enum queue_place place)
 {
     add(b, 0);
@@ -1009,7 +1009,7 @@ static void a_pod_is_updated_where_it_is(void **state)
     for (size_t i = 0; i < ARRAY_LEN(all_places); i++) {
         BENCH(b);
         bring_to(&b, all_places[i]);
-        update(&b, 0, 1, BERTH_ACTION_UPDATE_POD_LABEL); /* its hint says Skip */
+        update(&b, 0, 1, BERTH_ACTION_UPDATE_POD_LABEL); /* its hint returns Skip */
         assert_int_equal(place_of(&b, 0), all_places[i]);
         assert_ptr_equal(queued(&b, 0)->pod->object, pods[0][1]);
         assert_int_equal(b.q.events.n, all_places[i] == QUEUE_IN_FLIGHT);
@@ -1039,7 +1039,7 @@ static void a_new_priority_changes_the_order(void **state)
     update(&b, 2, 0, BERTH_ACTION_UPDATE_OTHER);
     update(&b, 0, 1, BERTH_ACTION_UPDATE_OTHER);
     assert_int_equal(pop(&b), 1);
-    assert_int_equal(pop(&b), 0); /* from backoff, of the same window */
+    assert_int_equal(pop(&b), 0); /* from backoff, in the same window */
     assert_int_equal(pop(&b), 2);
     bench_release(&b);
 }
@@ -1103,9 +1103,9 @@ static void a_pod_is_deleted_where_it_is(void **state)
             assert_int_equal(pop(&b), -1);
             queue_delete(&b.q, uid_of(0));
             if (again)
-                add(&b, 0); /* the same UID once more */
+                add(&b, 0); /* the same UID again */
             if (out) {
-                assert_true(qp->deleted); /* whoever popped it still has it */
+                assert_true(qp->deleted); /* the caller that popped it still has it */
                 requeue_queued(&b, qp, BIT(ON_ANYTHING), 0);
             }
             assert_int_equal(b.q.n_in_flight, 0);
@@ -1157,7 +1157,7 @@ static void a_pod_activated_during_flight_comes_back_to_backoff(void **state)
     }
     queue_activate(&b.q, uid_of(0), b.now);
     requeue(&b, 0, BIT(ON_NOTHING), 0);
-    requeue(&b, 1, BIT(ON_NOTHING), 0); /* another pod's activation is none of its business */
+    requeue(&b, 1, BIT(ON_NOTHING), 0); /* another pod's activation does not affect it */
     assert_int_equal(place_of(&b, 0), QUEUE_BACKOFF);
     assert_int_equal(place_of(&b, 1), QUEUE_UNSCHEDULABLE);
     bench_release(&b);
@@ -1194,7 +1194,7 @@ static void a_new_pods_nomination_is_taken_over(void **state)
     add_to(&b, 0, 0, ON_N1);
     assert_nominated(&b, 0, "n1");
     b.world.closed[GATE][1] = true;
-    add_to(&b, 0, 1, ON_N1); /* a pod that a gate holds reserves nothing */
+    add_to(&b, 0, 1, ON_N1); /* a gated pod reserves nothing */
     assert_nominated(&b, 1, "");
     bench_release(&b);
 }
@@ -1243,9 +1243,9 @@ static void a_deleted_pods_nomination_goes(void **state)
     }
 }
 
-/* --- random streams beside the model ---------------------------------------------------------- */
+/* --- random streams compared with the model --------------------------------------------------- */
 
-/* A pod that is out, as both sides know it. */
+/* A pod in flight, in both the queue and the model. */
 struct out {
     struct berth_queued_pod *qp;
     struct model_pod *model;
@@ -1301,7 +1301,7 @@ static bool pod_agrees(struct stream *s, const struct model_pod *m)
            same("promise", n, promised_node(&s->b.q, n), s->m.promised[n]);
 }
 
-/* What pop would give: the heaps' first elements. */
+/* The pods that pop would return: the heads of the heaps. */
 static int next_of(const struct queue *q)
 {
     const struct heap_node *node = heap_peek(&q->active);
@@ -1384,7 +1384,7 @@ static unsigned random_rejectors(struct stream *s, int profile)
     return set;
 }
 
-/* Ends an attempt: begins the binding, is bound, or goes back. */
+/* Ends an attempt: begins the binding, is bound, or is requeued. */
 static void step_end(struct stream *s)
 {
     if (!s->out.n)
@@ -1461,12 +1461,12 @@ static void step_time(struct stream *s)
     if (one_in(s, 4))
         s->b.now += NSEC_PER_SEC - s->b.now % NSEC_PER_SEC; /* a whole second */
     if (one_in(s, 3))
-        return; /* time may pass unseen */
+        return; /* time may pass without a tick */
     queue_flush(&s->b.q, s->b.now);
     model_flush(&s->m, s->b.now);
 }
 
-/* Changes the world: gates open and close, hints change their minds. */
+/* Changes the plugins: gates open and close, hints change their answers. */
 static void step_world(struct stream *s)
 {
     struct world *w = &s->b.world;

@@ -68,10 +68,8 @@ static void ranges(void **state)
     }
 }
 
-/*
- * Three quarters of 2^64: without drawing again, of every three neighbours the first comes out
- * twice as often as the others; by the remainder alone, the lowest third does.
- */
+/* Three quarters of 2^64: without redrawing, the first of every three neighbours occurs twice as
+ * often as the others; by the remainder alone, the lowest third does. */
 static void large_ranges_are_even(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reason: numbers stand for texts, for lists of them, and there is an end to both. */
+/* reason: numbers for texts and for lists of texts, both with a limit. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -72,7 +72,7 @@ static void beyond_the_bound_all_share_one_text(void **state)
     reasons_release(&r);
 }
 
-/* What comes from outside leaves room for plugins. */
+/* Texts from outside leave room for plugins. */
 static void foreign_texts_do_not_displace_others(void **state)
 {
     (void)state;
@@ -86,12 +86,12 @@ static void foreign_texts_do_not_displace_others(void **state)
     for (size_t i = 0; i < REASONS_MAX / 2; i++)
         numbered(&r, "own", i, false);
     assert_text(&r, numbered(&r, "own", REASONS_MAX / 2 - 1, false), "own 32767");
-    /* A plugin's text is nobody's loss. */
+    /* A text that a plugin has used is accepted. */
     assert_text(&r, numbered(&r, "own", 3, true), "own 3");
     reasons_release(&r);
 }
 
-/* Nothing that others say passes for a list. */
+/* No text from outside is mistaken for a list. */
 static void a_text_ends_at_its_first_nul(void **state)
 {
     (void)state;

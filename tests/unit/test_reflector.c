@@ -100,7 +100,7 @@ static bool has_seen(void *ctx)
     return seen.n >= wanted;
 }
 
-/* Waits until that much was told, and it must be this. */
+/* Waits for that much output, which must equal this. */
 static void expect(const char *text)
 {
     wanted = strlen(text);
@@ -234,7 +234,7 @@ static void test_streaming_list(void **state)
     expect("Mb@4>8 ");
     fake_api_push(k.api, PODS, fake_bookmark(&k, 20, false));
     fake_api_end(k.api, PODS);
-    /* Ended in good order: goes on from the bookmark, without listing. */
+    /* Ended properly: continues from the bookmark, without a list. */
     answer_watch("resourceVersion=20", fake_frame(&k, "DELETED", fake_pod(&k, "a", 21)));
     expect("Da@21 ");
     assert_int_equal(fake_api_unexpected(k.api), 0);
@@ -273,7 +273,7 @@ static void test_streaming_refused_falls_back_to_pages(void **state)
     assert_int_equal(fake_api_unexpected(k.api), 0);
 }
 
-/* Anything else than a refusal of streaming itself: pages now, and streaming the next time. */
+/* Any error except a rejection of streaming: pages now, and streaming the next time. */
 static void test_streaming_that_fails_is_made_up_by_pages(void **state)
 {
     (void)state;
@@ -322,7 +322,7 @@ static size_t count_queries(const char *part)
     return n;
 }
 
-/* The server says how long it is, or does not. */
+/* With and without a length from the server. */
 static void answer_too_much(const char *query, bool says)
 {
     fake_api_answer(k.api, &(struct fake_answer){.path = PODS,
@@ -341,20 +341,20 @@ static void test_a_page_that_is_too_large_is_halved(void **state)
     answer_too_much("limit=32", true);
     answer_too_much("limit=16", false);
     answer_list("limit=4", list_of(pods("ab", 1), "10", "t1"));
-    /* Larger ones come later: the same page, of the same snapshot. */
+    /* Larger ones follow: the same page, of the same snapshot. */
     answer_too_much("limit=4&continue=t1", true);
     answer_list("limit=2&continue=t1", list_of(pods("c", 1), "10", "t2"));
     answer_list("limit=2&continue=t2", list_of(pods("d", 1), "10", ""));
     fake_api_json(k.api, "GET", PODS, "resourceVersion=10", 410,
                   fake_status(&k, 410, "Expired", "too old").p);
-    /* The next list begins with what has worked. */
+    /* The next list starts with the size that worked. */
     answer_list("limit=2", list_of(pods("a", 1), "20", "t3"));
     fake_api_json(k.api, "GET", PODS, "limit=2&continue=t3", 410,
                   fake_status(&k, 410, "Expired", "the snapshot is gone").p);
     answer_list("limit=2", list_of(pods("a", 2), "30", ""));
     fake_api_json(k.api, "GET", PODS, "resourceVersion=30", 410,
                   fake_status(&k, 410, "Expired", "too old").p);
-    /* One that is far below the limit makes the next begin with larger pages again. */
+    /* A page far below the limit makes the next list start with larger pages again. */
     answer_list("limit=2", list_of("", "40", ""));
     fake_api_json(k.api, "GET", PODS, "resourceVersion=40", 410,
                   fake_status(&k, 410, "Expired", "too old").p);
@@ -386,7 +386,7 @@ static void test_an_object_that_is_too_large_is_told_of(void **state)
     assert_int_equal(fake_api_unexpected(k.api), 0);
 }
 
-/* --- what was missed is found ----------------------------------------------------------------- */
+/* --- missed changes are found ----------------------------------------------------------------- */
 
 static void relist_after(struct str last_frame, int status)
 {
@@ -396,7 +396,7 @@ static void relist_after(struct str last_frame, int status)
                       fake_status(&k, status, "Expired", "too old").p);
     else
         answer_watch("resourceVersion=10", last_frame);
-    /* a: changed, b: the same, c: gone, d: new */
+    /* a: changed, b: unchanged, c: deleted, d: new */
     answer_list("limit=500", list_of(joined(joined(fake_pod(&k, "a", 12), STR(",")),
                                             joined(joined(fake_pod(&k, "b", 1), STR(",")),
                                                    fake_pod(&k, "d", 15)))
@@ -506,7 +506,7 @@ static void test_events_for_the_unknown(void **state)
     expect("Aa@11 Ma@11>12 Da@14 ");
 }
 
-/* --- a server that does not want -------------------------------------------------------------- */
+/* --- a server that rejects requests ----------------------------------------------------------- */
 
 static void test_403_is_told_once_per_message(void **state)
 {
@@ -523,7 +523,7 @@ static void test_403_is_told_once_per_message(void **state)
     assert_int_equal(count_in_log("Watching again"), 1);
 }
 
-/* Discovery's answer to the next question for the group of SLICES. */
+/* Discovery's next answer for the group of SLICES. */
 static void answer_group(int status, const char *resource)
 {
     struct str body =
@@ -577,7 +577,7 @@ static void test_a_resource_that_appears_later(void **state)
     expect("As@4 ");
     assert_false(reflector_is_missing(reflector));
     assert_int_equal(count_in_log("does not serve this resource"), 1);
-    /* And goes again: what was there is gone. */
+    /* The resource is removed again: its objects are deleted. */
     wait_open(SLICES);
     fake_api_json(k.api, "GET", SLICES, NULL, 404, missing.p);
     answer_group(404, NULL);
@@ -585,7 +585,7 @@ static void test_a_resource_that_appears_later(void **state)
     expect("Ds@4 ");
 }
 
-/* Where discovery does not name it, nothing is asked that could be refused. */
+/* If discovery does not list it, no request is made that could be rejected. */
 static void test_discovery_comes_before_an_optional_list(void **state)
 {
     struct reflector_options o = optional_slices();
@@ -594,8 +594,8 @@ static void test_discovery_comes_before_an_optional_list(void **state)
     for (int i = 0; i < 2; i++)
         fake_api_json(k.api, "GET", SLICES, NULL, 403,
                       fake_status(&k, 403, "Forbidden", "slices: no").p);
-    answer_group(200, "resourceslices"); /* then a 403 is a refusal */
-    answer_group(500, NULL);             /* nobody knows: later */
+    answer_group(200, "resourceslices"); /* then a 403 is a denial */
+    answer_group(500, NULL);             /* unknown: later */
     answer_group(403, NULL);             /* may still list */
     answer_group(404, NULL);
     start(o);
@@ -608,7 +608,7 @@ static void test_discovery_comes_before_an_optional_list(void **state)
     assert_false(rest_is_json_only(k.client, o.kind));
 }
 
-/* The rights went, or the resource: discovery tells which. */
+/* The rights were revoked, or the resource was removed: discovery tells which. */
 static void test_a_403_of_an_optional_watch(void **state)
 {
     (void)state;
@@ -671,7 +671,7 @@ static void test_no_busy_loop(void **state)
     assert_int_equal(fake_api_count(k.api), 2);
 }
 
-/* --- a set of them ---------------------------------------------------------------------------- */
+/* --- a set of reflectors ---------------------------------------------------------------------- */
 
 static int synced_all;
 
@@ -726,7 +726,7 @@ static void test_a_kick_ends_the_wait_for_a_lost_server(void **state)
     start(o);
     expect("Aa@1 S ");
     wait_open(PODS);
-    /* Nothing to wait for: no effect. */
+    /* Not waiting: no effect. */
     reflector_kick(reflector);
     fake_api_cut(k.api, PODS);
     answer_watch("resourceVersion=10", fake_frame(&k, "ADDED", fake_pod(&k, "b", 11)));
@@ -735,7 +735,7 @@ static void test_a_kick_ends_the_wait_for_a_lost_server(void **state)
     assert_int_equal(fake_api_count(k.api), 2);
     reflector_kick(reflector);
     expect("Ab@11 ");
-    /* Lost again: another kick so soon has no effect. */
+    /* Disconnected again: another kick so soon has no effect. */
     fake_api_cut(k.api, PODS);
     for (int i = 0; i < 5; i++) {
         loop_step(k.loop, NSEC_PER_MSEC);
@@ -750,7 +750,7 @@ static bool several_requests(void *ctx)
     return fake_api_count(k.api) >= 4;
 }
 
-/* Two that get a head each time and then nothing: they must not drive each other round. */
+/* Two that get a head each time and then nothing must not kick each other forever. */
 static void test_no_busy_loop_of_two(void **state)
 {
     static const struct informer_row rows[] = {{.kind = KIND_POD}, {.kind = KIND_NODE}};
@@ -811,7 +811,7 @@ static void test_informers_complain_with_one_voice(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
-/* --- in another form -------------------------------------------------------------------------- */
+/* --- another form ----------------------------------------------------------------------------- */
 
 static bool has_json(const char *name)
 {
@@ -831,7 +831,7 @@ static void test_objects_are_fetched_in_another_form(void **state)
     expect("Aa@1 Ab@1 S ");
     wait_open(PODS);
     assert_false(has_json("a"));
-    /* The watch is given up; what has not changed is told all the same. */
+    /* The watch is cancelled; unchanged objects are reported as well. */
     fake_api_json(k.api, "GET", PODS, "limit=500", 500,
                   fake_status(&k, 500, "InternalError", "not now").p);
     answer_list("limit=500", list_of(pods("ac", 1), "12", ""));
@@ -844,7 +844,7 @@ static void test_objects_are_fetched_in_another_form(void **state)
     push("MODIFIED", "a", 13);
     expect("Ma@1>13 ");
     assert_true(has_json("a"));
-    /* Less is wanted: of what comes from now on, once the watch has been opened anew. */
+    /* Fewer fields are kept: of new objects, once the watch was reopened. */
     reflector_set_object_flags(reflector, 0);
     assert_false(reflector_is_refetching(reflector));
     answer_watch("resourceVersion=13", fake_frame(&k, "ADDED", fake_pod(&k, "d", 14)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registry: names are unique, and what fails changes nothing. */
+/* The registry: names are unique, and errors change nothing. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -158,7 +158,7 @@ static void many_plugins_fit(void **state)
     registry_release(&r);
 }
 
-/* Berth's own names are taken: nobody replaces NodeName by accident. */
+/* berth's own names are reserved: NodeName cannot be replaced by accident. */
 static void the_plugins_inside_berth_are_all_different(void **state)
 {
     (void)state;

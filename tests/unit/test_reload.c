@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Another configuration for an engine that runs: what changes, what stays, what is under way. */
+/* Another configuration for a running engine: what changes, what stays, what is in flight. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,10 +16,10 @@
 #include "plugins/registry.h"
 #include "prop.h"
 
-/* --- a plugin that knows which instance it is ------------------------------------------------- */
+/* --- a plugin that knows its instance --------------------------------------------------------- */
 
 struct probe {
-    int number; /* in the order of making */
+    int number; /* in order of creation */
     const struct berth_host *host;
     struct berth_handle *handle;
     char args[64];
@@ -173,7 +173,7 @@ static const struct plugin_ref defaults[] = {
 static const struct registry registry = {
     .plugins = plugins, .defaults = defaults, .n_defaults = ARRAY_LEN(defaults)};
 
-/* --- scenes ----------------------------------------------------------------------------------- */
+/* --- fixtures --------------------------------------------------------------------------------- */
 
 #define CONFIG                                     \
     "apiVersion: kubescheduler.config.k8s.io/v1\n" \
@@ -240,7 +240,7 @@ static void next_cycle_has_new_instances(void **state)
     reload(&f, DEFAULT("nothing"), &first);
     assert_int_equal(n_destroyed, 1);
     assert_int_equal(f.retired.n, 1);
-    assert_null(f.retired.v[0]); /* who had the first configuration is not known */
+    assert_null(f.retired.v[0]); /* the owner of the first configuration is not known */
     add(&f, "b");
     fixture_settle(&f);
     assert_calls("filter#2 permit#2 pre_bind#2 post_bind#2");
@@ -299,7 +299,7 @@ static const char *affinity(const char *zone)
     return text;
 }
 
-/* What was remembered of nodes was about the old arguments. */
+/* Remembered results for nodes were those of the old arguments. */
 static void answers_of_nodes_follow(void **state)
 {
     (void)state;
@@ -375,7 +375,7 @@ static void threads_follow(void **state)
     end(&f);
 }
 
-/* --- what is under way ------------------------------------------------------------------------ */
+/* --- pods in flight --------------------------------------------------------------------------- */
 
 static void allow_all(void *ctx, struct berth_waiting_pod *w)
 {
@@ -383,7 +383,7 @@ static void allow_all(void *ctx, struct berth_waiting_pod *w)
     p->host->waiting_allow(p->handle, w);
 }
 
-/* allow_by 1: the instance that holds it; 2: the one that came after it. */
+/* allow_by 1: the instance that holds it; 2: its successor. */
 static void held_pod_ends_with_its_instance(int allow_by)
 {
     struct fixture f;
@@ -430,7 +430,7 @@ static void held_pod_times_out_after_reload(void **state)
     buf_clear(&calls);
     fixture_pass(&f, 61 * NSEC_PER_SEC);
     assert_int_equal(n_destroyed, 1);
-    /* What turned it down is no more: it does not wait for that, but for its backoff. */
+    /* The plugin that rejected it is gone: it waits only for its backoff. */
     assert_int_equal(stats(&f).unschedulable, 0);
     fixture_settle(&f);
     assert_calls("unreserve#1 filter#2 permit#2 pre_bind#2 post_bind#2");
@@ -446,7 +446,7 @@ static void held_pod_times_out_after_the_same(void **state)
     fixture_schedule(&f);
     reload(&f, DEFAULT("hold"), NULL);
     fixture_pass(&f, 61 * NSEC_PER_SEC);
-    /* As if nothing had happened: it waits for news that concern the plugin. */
+    /* Unchanged: it waits for events of the plugin. */
     assert_int_equal(stats(&f).unschedulable, 1);
     end(&f);
 }
@@ -473,7 +473,7 @@ static void many_generations_at_once(void **state)
     end(&f);
 }
 
-/* --- bad ones --------------------------------------------------------------------------------- */
+/* --- invalid configurations ------------------------------------------------------------------- */
 
 static void bad_one_changes_nothing(void **state)
 {
@@ -514,7 +514,7 @@ static void rejected_pods_are_tried_again_where_that_may_help(void **state)
     add(&f, "a");
     fixture_schedule(&f);
     assert_int_equal(stats(&f).unschedulable, 1);
-    /* The same once more: it has nothing to hope for. */
+    /* The same again: no reason to retry. */
     assert_int_equal(reload(&f, DEFAULT("refuse"), NULL).moved, 0);
     assert_int_equal(stats(&f).unschedulable, 1);
     /* Other weights do not help it either. */
@@ -562,11 +562,11 @@ static void gates_are_asked_anew(void **state)
     assert_int_equal(reload(&f, DEFAULT("nothing"), NULL).moved, 1);
     assert_int_equal(stats(&f).gated, 0);
     assert_int_equal(stats(&f).active, 1);
-    /* And one that was let in is held by a new gate. */
+    /* And an admitted pod is held by a new gate. */
     reload(&f, DEFAULT("gate"), NULL);
     assert_int_equal(stats(&f).gated, 1);
     assert_int_equal(stats(&f).active, 0);
-    /* The gate is gone altogether. */
+    /* The gate is removed. */
     assert_int_equal(reload(&f,
                             CONFIG "profiles:\n- schedulerName: default-scheduler\n  plugins:\n"
                                    "    multiPoint: {disabled: [{name: Probe}]}\n",
@@ -594,7 +594,7 @@ static void pods_of_a_profile_that_goes(void **state)
     assert_int_equal(reload(&f, DEFAULT("nothing"), NULL).gone, 3);
     assert_int_equal(stats(&f).active, 1);
     assert_null(queue_get(&f.engine->queue, STR("waits")));
-    /* Those on their way arrive, or are given up. */
+    /* Pods in flight are bound or dropped. */
     fixture_delete(&f, POD(.name = "lost", .scheduler = "second", .containers = "{'name':'c'}"));
     newest->host->waiting_pods(newest->handle, allow_all, newest);
     fixture_pass(&f, 1);
@@ -602,7 +602,7 @@ static void pods_of_a_profile_that_goes(void **state)
     assert_string_equal(fixture_node_of(&f, "held"), "n0");
     assert_string_equal(fixture_node_of(&f, "stays"), "n0");
     assert_null(fixture_node_of(&f, "waits"));
-    /* It comes back, and so does the pod when it is told of again. */
+    /* The profile is added again, and so is the pod at its next event. */
     reload(&f, CONFIG "profiles:\n" PROFILE("second", "nothing"), NULL);
     ADD_POD(&f, .name = "waits", .scheduler = "second", .containers = "{'name':'c'}");
     fixture_settle(&f);
@@ -610,7 +610,7 @@ static void pods_of_a_profile_that_goes(void **state)
     end(&f);
 }
 
-/* It began with one configuration, followed another, and the third does not know it. */
+/* It started with one configuration, followed another, and the third does not have its profile. */
 static void profile_goes_after_two_reloads(void **state)
 {
     (void)state;
@@ -643,7 +643,7 @@ static void a_binding_that_fails_after_its_profile_has_gone(void **state)
     assert_null(queue_get(&f.engine->queue, STR("a")));
     assert_int_equal(stats(&f).backoff + stats(&f).active + stats(&f).unschedulable, 0);
     assert_int_equal(f.retired.n, 1);
-    /* Its profile comes back while it is under way: so does the pod. */
+    /* Its profile is added again while it is in flight: so is the pod. */
     reload(&f, CONFIG "profiles:\n" PROFILE("second", "nothing"), NULL);
     ADD_POD(&f, .name = "a", .scheduler = "second", .containers = "{'name':'c'}");
     fixture_schedule(&f);
@@ -680,12 +680,12 @@ static void attempt_at_an_extender_ends_with_it(void **state)
     assert_int_equal(fixture_reload(&f, &options, &result, &err), 0);
     assert_int_equal(f.retired.n, 0);
     fixture_extender_done(&f, call, &both);
-    /* The new one has no say in it. */
+    /* The new extender is not called for it. */
     assert_int_equal(f.calls.n, 1);
     fixture_settle(&f);
     assert_int_equal(f.retired.n, 1);
     assert_non_null(fixture_node_of(&f, "a"));
-    /* Of an attempt under way that fails, the pod is tried again under what is there now. */
+    /* If an attempt in flight fails, the pod is retried under the new configuration. */
     add(&f, "b");
     fixture_schedule(&f);
     assert_int_equal(fixture_call(&f)->verb, EXTENDER_PRIORITIZE);
@@ -726,7 +726,7 @@ static void refused_by_an_extender_that_goes(void **state)
     assert_int_equal(n_created, n_destroyed);
 }
 
-/* There are numbers for so many names only, and every extender has one. */
+/* The number of names is limited, and every extender needs one. */
 static void any_number_of_reloads(void **state)
 {
     (void)state;
@@ -755,7 +755,7 @@ static void any_number_of_reloads(void **state)
     end(&f);
 }
 
-/* --- the same configuration at random moments ------------------------------------------------- */
+/* --- the same configuration at random times --------------------------------------------------- */
 
 static struct object *node_object(size_t i, int shape)
 {

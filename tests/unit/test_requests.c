@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Effective requests of pods: against what component-helpers and the scheduler's PodInfo say. */
+/* Effective requests of pods: compared with component-helpers and the scheduler's PodInfo. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,7 +39,7 @@ static const struct field info_fields[] = {
 };
 static const struct type info_type = TYPE("info", struct info, info_fields);
 
-/* What pod_requests gives, one map of texts per set of gates. */
+/* The results of pod_requests, one map of texts per set of gates. */
 struct expected {
     str_map spec, status, non_missing, status_containers_only, skip_pod_level, claims,
         claims_skip_pod_level;
@@ -208,18 +208,18 @@ static void test_by_hand(void **state)
     } cases[] = {
         {"{}", 0, 0, 0},
         {"{'spec':{'containers':[{}]}}", 0, 0, 100},
-        /* a sidecar runs beside the containers and beside the init containers after it */
+        /* a sidecar runs beside the containers and beside later init containers */
         {"{'spec':{'containers':[{'resources':{'requests':{'cpu':'1'}}}],"
          "'initContainers':[{'resources':{'requests':{'cpu':'2'}}},"
          "{'restartPolicy':'Always','resources':{'requests':{'cpu':'500m'}}},"
          "{'resources':{'requests':{'cpu':'1800m'}}}]}}",
          2300, 0, 2300},
-        /* overhead is added to what the pod asks for at its own level */
+        /* overhead is added to pod-level requests */
         {"{'spec':{'containers':[{'resources':{'requests':{'cpu':'5'}}}],"
          "'resources':{'requests':{'cpu':'2','memory':'1Ki','example.com/x':'1'}},"
          "'overhead':{'cpu':'10m'}}}",
          2010, 1024, 2010},
-        /* a resize under way: the largest counts; one that is infeasible: not the spec */
+        /* a resize in progress: the largest counts; an infeasible one: not the spec */
         {"{'spec':{'containers':[{'name':'c','resources':{'requests':{'cpu':'5'}}}]"
          "},"
          "'status':{'containerStatuses':[{'name':'c','allocatedResources':{'cpu':'2'}"
@@ -248,7 +248,7 @@ static void test_by_hand(void **state)
     }
 }
 
-/* Summing up must not change the pod, which others read. */
+/* Summing must not change the pod, which has other readers. */
 static void test_pod_is_left_alone(void **state)
 {
     struct fixture *f = *state;

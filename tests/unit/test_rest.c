@@ -122,7 +122,7 @@ static void test_get_in_json_and_protobuf(void **state)
     o = get_pod();
     assert_non_null(o->object);
     assert_true(str_is(object_meta(o->object)->resource_version, "8"));
-    /* Remembered: the next request asks for JSON alone. */
+    /* Remembered: the next request accepts only JSON. */
     assert_true(rest_is_json_only(k.client, kind_get(KIND_POD)));
     fake_api_json(k.api, "GET", POD_PATH, NULL, 200, fake_pod(&k, "a", 9).p);
     get_pod();
@@ -200,7 +200,7 @@ static void test_names_are_escaped(void **state)
     forget();
 }
 
-/* --- what the server refuses ------------------------------------------------------------------ */
+/* --- rejected requests ------------------------------------------------------------------------ */
 
 static void test_status_becomes_an_error(void **state)
 {
@@ -279,7 +279,7 @@ static void test_nonsense_is_refused(void **state)
     forget();
 }
 
-/* --- trying again ----------------------------------------------------------------------------- */
+/* --- retries ---------------------------------------------------------------------------------- */
 
 static void test_retry_after_is_honoured(void **state)
 {
@@ -295,7 +295,7 @@ static void test_retry_after_is_honoured(void **state)
     o = get_pod();
     assert_int_equal(o->result.code, 0);
     assert_int_equal(fake_api_count(k.api), 3);
-    /* Without the header the answer stands. */
+    /* Without the header the answer is final. */
     fake_api_json(k.api, NULL, POD_PATH, NULL, 429, fake_status(&k, 429, "TooManyRequests", "x").p);
     o = get_pod();
     assert_int_equal(o->result.code, -EAGAIN);
@@ -337,7 +337,7 @@ static void test_415_and_406_fall_back_to_json(void **state)
     assert_string_equal(fake_api_request(k.api, 0)->content_type, FAKE_PROTO);
     assert_string_equal(fake_api_request(k.api, 1)->content_type, FAKE_JSON);
     assert_holds(fake_api_request(k.api, 1)->body, json_quotes("'name':'l'"));
-    /* Once only. */
+    /* Only once. */
     fake_api_json(k.api, "POST", path, NULL, 415, "{}");
     assert_int_not_equal(wait_for(rest_send(k.client, &request, on_done, &outcome))->result.code,
                          0);
@@ -392,7 +392,7 @@ static void test_401_reads_the_token_again_once(void **state)
     assert_int_equal(o->result.code, 0);
     assert_string_equal(fake_api_request(k.api, 0)->authorization, "Bearer old");
     assert_string_equal(fake_api_request(k.api, 1)->authorization, "Bearer newer");
-    /* The same token again: no point in asking twice. */
+    /* The same token again: no retry. */
     fake_api_json(k.api, NULL, POD_PATH, NULL, 401, fake_status(&k, 401, "Unauthorized", "no").p);
     o = get_pod();
     assert_int_equal(o->result.code, -EACCES);
@@ -438,7 +438,7 @@ static void send_bind(void)
     pod_bind(k.client, &pod, STR("n1"), on_done, &outcome);
 }
 
-/* The body ends before its time: a read is made again, a write fails and says where. */
+/* The body is cut off: a read is retried, a write fails with a clear error. */
 static void test_truncated_replies(void **state)
 {
     struct rest_request request = {
@@ -518,7 +518,7 @@ static bool is_over(void *ctx)
     return loop_now(k.loop) >= *(int64_t *)ctx;
 }
 
-/* One is under way, the others wait for the rate limit, or are begun afterwards. */
+/* One is in flight, the others wait for the rate limit, or are started later. */
 static bool open_for_writes;
 static bool may_write(void *ctx)
 {
@@ -582,7 +582,7 @@ static void test_guarded_writes_wait_until_they_may_be_sent(void **state)
     object_unref(read.object);
 }
 
-/* Guarded calls that nobody releases go with their client. */
+/* Guarded calls that are never released end with their client. */
 static void test_a_held_write_goes_with_its_client(void **state)
 {
     struct outcome o = {0};
@@ -673,7 +673,7 @@ static void test_a_callback_may_free_the_client(void **state)
     assert_true(fake_run_until(k.loop, is_true, &freed));
 }
 
-/* --- over TLS, which means HTTP/2 ------------------------------------------------------------- */
+/* --- over TLS, with HTTP/2 -------------------------------------------------------------------- */
 
 static void make_ca(struct buf *cert, struct buf *key)
 {

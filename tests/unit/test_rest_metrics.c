@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What clients, users and rights, and the election come to in numbers. */
+/* Metrics of clients, users and rights, and leader election. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -106,7 +106,7 @@ static void calls_are_counted(void **state)
     assert_line("rest_client_response_size_bytes_count{host='HOST',verb='GET'} 2\n", true);
     assert_line("rest_client_transport_create_calls_total{result='uncacheable'} 2\n", true);
     assert_line("rest_client_exec_plugin_ttl_seconds +Inf\n", true);
-    /* There is no limit here, and nothing was tried twice. */
+    /* There is no rate limit here, and no retry. */
     assert_line("rest_client_rate_limiter_duration_seconds", false);
     assert_line("rest_client_request_retries_total", false);
 }
@@ -114,7 +114,7 @@ static void calls_are_counted(void **state)
 static void further_tries_are_counted(void **state)
 {
     (void)state;
-    /* On a new connection: on a kept one the transport would try again by itself. */
+    /* On a new connection: on a kept one the transport would retry by itself. */
     fake_api_answer(k.api, &(struct fake_answer){.path = POD_PATH, .manner = FAKE_ABORT});
     fake_api_answer(k.api,
                     &(struct fake_answer){.path = POD_PATH, .status = 429, .retry_after = "1"});
@@ -142,7 +142,7 @@ static void on_end(void *ctx, const struct rest_result *result)
     (void)ctx, (void)result;
 }
 
-/* When it is accepted, not when it ends; its length is of no interest. */
+/* When it is accepted, not when it ends; its length is not recorded. */
 static void watches_are_counted(void **state)
 {
     (void)state;
@@ -201,7 +201,7 @@ static void plugins_and_files_are_counted(void **state)
     assert_line("rest_client_transport_ca_reload_total{reason='ca_parse_error',"
                 "result='failure'} 1\n",
                 true);
-    /* The shortest of all counts, until its owner has none any more. */
+    /* The shortest one counts, until its owner has none any more. */
     int64_t now = time_wall() / NSEC_PER_SEC;
     rest_metrics_exec_expiry(metrics, &k, now - 100);
     rest_metrics_exec_expiry(metrics, metrics, now + 1000000);

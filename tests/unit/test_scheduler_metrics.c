@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scenes whose outcome is known, and what upstream would have counted. */
+/* Scenes with a known outcome, and the metrics that upstream would count. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "engine/rooms.h"
 #include "puppet.h"
 
-/* A line of the page has this value; NAN: there is no such line. */
+/* Checks the value of a line of the page; NAN: no such line. */
 static void expect(struct fixture *f, double value, const char *series)
 {
     double found = fixture_metric(f, series);
@@ -112,7 +112,8 @@ static void the_table_is_upstreams(void **state)
     for (size_t i = 0; i < ARRAY_LEN(expected); i++) {
         const struct metric_desc *d = &scheduler_families[expected[i].family].metric;
         assert_int_equal(d->n_buckets, expected[i].n);
-        /* Step by step, not by powers: the bounds are to be the same doubles as client_golang's. */
+        /* By repeated multiplication, not by powers: the bounds must be the same doubles as
+         * client_golang's. */
         double bound = expected[i].start;
         for (size_t k = 0; k < expected[i].n; k++, bound *= expected[i].factor)
             assert_memory_equal(&d->buckets[k], &bound, sizeof(bound));
@@ -163,7 +164,7 @@ static void before_anything_happens(void **state)
     expect_evaluations(&f, "Filter", "NodeResourcesFit", 0);
     expect_evaluations(&f, "PreScore", "TaintToleration", 0);
     expect_evaluations(&f, "Score", "ImageLocality", 0);
-    /* Series that nobody has touched are not shown. */
+    /* Unused series are not shown. */
     expect_attempts(&f, "scheduled", NAN);
     expect_point(&f, "Filter", "Success", NAN);
     expect(&f, NAN, "scheduler_goroutines{operation='binding'}");
@@ -250,14 +251,14 @@ static void a_refused_node_is_not_filtered_further(void **state)
     expect_attempts(&f, "unschedulable", 1);
     expect_evaluations(&f, "Filter", "A", 4);
     expect_evaluations(&f, "Filter", "B", 0);
-    /* That no node will do is no failure of the filters. */
+    /* Without a feasible node Filter has not failed. */
     expect_point(&f, "Filter", "Success", 1);
     expect_point(&f, "PostFilter", "Unschedulable", NAN);
     expect(&f, 1, "scheduler_scheduling_algorithm_duration_seconds_count");
     fixture_release(&f);
 }
 
-/* The promised node is looked at by itself: first without, then among all the others. */
+/* The nominated node is evaluated separately: first without success, then among all others. */
 static void a_nominated_node_that_fails_is_counted_twice(void **state)
 {
     (void)state;
@@ -383,7 +384,7 @@ static void a_waiting_pod_is_reported(void **state)
     expect_blamed(&f, "A", 1);
     expect_blamed(&f, "B", NAN);
 
-    a->code[PUPPET_HINT] = BERTH_SKIP; /* only who rejected it is asked */
+    a->code[PUPPET_HINT] = BERTH_SKIP; /* only the rejector's hint is called */
     b->code[PUPPET_HINT] = BERTH_SUCCESS;
     ADD_NODE(&f, .name = "w", .cpu = "4", .memory = "8Gi");
     ADD_NODE(&f, .name = "x", .cpu = "4", .memory = "8Gi");
@@ -474,10 +475,10 @@ static void a_gate_holds_a_pod(void **state)
     expect_pending(&f, 0, 0, 0, 1);
     expect_incoming(&f, "unschedulable", "UnschedulablePodAdd", 1);
     expect_blamed(&f, "A", 1);
-    /* Upstream names it so, whatever the plugins say. */
+    /* Upstream's name for it, whatever the plugins return. */
     expect_point(&f, "PreEnqueue", "Success", 1);
     expect_point(&f, "PreEnqueue", "Unschedulable", NAN);
-    /* Asked again in vain: it is where it was. */
+    /* Rejected again: it stays in the same queue. */
     ADD_NODE(&f, .name = "x", .cpu = "4", .memory = "8Gi");
     expect_blamed(&f, "A", 1);
     expect_incoming(&f, "unschedulable", "NodeAdd", NAN);
@@ -505,7 +506,7 @@ static void the_longest_stay_ends(void **state)
     fixture_release(&f);
 }
 
-/* Whatever queue it is deleted from, it waits for nobody any more. */
+/* Deleted from any queue, it is no longer pending. */
 static void a_pod_that_waited_is_deleted(void **state)
 {
     (void)state;
@@ -588,7 +589,7 @@ static void events_are_kept_for_pods_in_flight(void **state)
     expect(&f, 2, "scheduler_inflight_events{event='NodeAdd'}");
     fixture_pass(&f, 10 * NSEC_PER_SEC);
     expect(&f, 0, "scheduler_inflight_events{event='NodeAdd'}");
-    /* One of them will do: the first has brought it back. */
+    /* One event is enough: the first has requeued it. */
     expect(&f, 1,
            "scheduler_queueing_hint_execution_duration_seconds_count{event='NodeAdd',"
            "hint='Queue',plugin='A'}");
@@ -606,9 +607,8 @@ static void events_have_upstreams_names(void **state)
     ADD_NODE(&f, .name = "n", .cpu = "4", .memory = "8Gi");
     fixture_update(&f, NODE(.name = "n", .cpu = "4", .memory = "8Gi"),
                    NODE(.name = "n", .labels = "a=b", .cpu = "4", .memory = "8Gi"));
-    fixture_update(
-        &f, NODE(.name = "n", .labels = "a=b", .cpu = "4", .memory = "8Gi"),
-        NODE(.name = "n", .labels = "a=b", .cpu = "4", .memory = "8Gi")); /* nothing changed */
+    fixture_update(&f, NODE(.name = "n", .labels = "a=b", .cpu = "4", .memory = "8Gi"),
+                   NODE(.name = "n", .labels = "a=b", .cpu = "4", .memory = "8Gi")); /* no change */
     expect_handled(&f, "NodeAdd", 1);
     expect_handled(&f, "NodeUpdateNodeLabel", 1);
     expect_handled(&f, "NodeUpdate", NAN);
@@ -631,14 +631,14 @@ static void events_have_upstreams_names(void **state)
     expect_handled(&f, "AssignedPodUpdatePodLabel", 1);
     fixture_update(&f, POD(.name = "p", .version = "4", .node = "n"),
                    POD(.name = "p", .version = "5", .node = "n"));
-    expect_handled(&f, "AssignedPodUpdate", 3); /* of no kind: upstream tells it twice */
+    expect_handled(&f, "AssignedPodUpdate", 3); /* of no kind: upstream counts it twice */
     fixture_delete(&f, NODE(.name = "n", .labels = "a=b", .cpu = "4", .memory = "8Gi"));
     expect_handled(&f, "NodeDelete", 1);
-    expect(&f, 1, "scheduler_cache_size{type='nodes'}"); /* there is a pod on it */
+    expect(&f, 1, "scheduler_cache_size{type='nodes'}"); /* it still has a pod */
     fixture_delete(&f, POD(.name = "p", .version = "5", .node = "n"));
     expect_handled(&f, "AssignedPodDelete", 1);
     expect(&f, 0, "scheduler_cache_size{type='nodes'}");
-    /* Pods of other schedulers are not looked at before they have a node. */
+    /* Pods of other schedulers are ignored until they have a node. */
     ADD_POD(&f, .name = "o", .scheduler = "other");
     expect_handled(&f, "UnschedulablePodAdd", 1);
     fixture_release(&f);
@@ -721,7 +721,7 @@ static void each_verdict_is_an_execution(void **state)
 
 /* --- time ------------------------------------------------------------------------------------- */
 
-/* The clock moves by a millisecond whenever it is looked at: no stage took less, none all of it. */
+/* The clock advances by a millisecond at every reading: no stage took less, none all of it. */
 static void stages_take_their_own_time(void **state)
 {
     (void)state;
@@ -794,7 +794,7 @@ static void it_is_published_a_few_times_a_second(void **state)
     fixture_init(&f, NULL, NULL);
     ADD_NODE(&f, .name = "n", .cpu = "4", .memory = "8Gi");
     assert_true(engine_publish_metrics(f.engine) == INT64_MAX);
-    assert_true(engine_publish_metrics(f.engine) == INT64_MAX); /* nothing has happened since */
+    assert_true(engine_publish_metrics(f.engine) == INT64_MAX); /* no change since then */
     int64_t published = f.now;
     ADD_NODE(&f, .name = "m", .cpu = "4", .memory = "8Gi");
     int64_t due = engine_publish_metrics(f.engine);
@@ -810,7 +810,7 @@ static void it_is_published_a_few_times_a_second(void **state)
     fixture_release(&f);
 }
 
-/* An engine that is no more has no queue; what it has counted stays. */
+/* A freed engine has no queue; its counts stay. */
 static void an_engine_ends(void **state)
 {
     (void)state;
@@ -877,7 +877,7 @@ static void plugins_count_what_happens_seldom(void **state)
     expect(&f, 20, "scheduler_preemption_goroutines_duration_seconds_sum{result='success'}");
     expect(&f, 2, "scheduler_volume_scheduling_stage_error_total{operation='bind'}");
     fixture_release(&f);
-    /* Nobody counts. */
+    /* Without metrics. */
     scheduler_metrics_preemption_attempt(NULL);
     scheduler_metrics_preemption_victims(NULL, 1);
     scheduler_metrics_preemption_done(NULL, true, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SchedulingGates: pods wait until their gates are gone. */
+/* SchedulingGates: pods wait until their gates are removed. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

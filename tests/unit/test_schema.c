@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of all fields against upstream's .proto files, and what is said about objects. */
+/* The tables of all fields compared with upstream's .proto files, and the errors about objects. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,7 +49,7 @@ static const struct schema_field *find(const struct schema_type *type, struct st
     return NULL;
 }
 
-/* Fields of a message that Go has inline stand in its parent. Counts those that are there. */
+/* Fields of a message that Go embeds inline are in its parent. Counts the existing ones. */
 static size_t match_message(const proto_fields *all, struct str message,
                             const struct schema_type *type)
 {
@@ -81,7 +81,7 @@ static void the_tables_are_those_of_upstream(void **state)
         size_t only_json =
             (find(type, STR("apiVersion")) ? 1u : 0u) + (find(type, STR("kind")) ? 1u : 0u);
         size_t n = match_message(&fields, str_of(type->name), type);
-        /* apiVersion and kind of objects stand in the envelope of protobuf. */
+        /* apiVersion and kind of objects are in the envelope of protobuf. */
         if (n != type->n_fields && n + only_json != type->n_fields)
             fail_msg("%s: %zu fields, upstream has %zu", type->name, type->n_fields, n);
     }
@@ -104,7 +104,7 @@ static void the_tables_are_in_order(void **state)
     }
 }
 
-/* Every kind that berth reads has its fields listed. */
+/* Every kind that berth reads has a table of fields. */
 static void every_kind_has_a_schema(void **state)
 {
     (void)state;
@@ -120,7 +120,7 @@ static void every_kind_has_a_schema(void **state)
     assert_null(schema_kind_near(STR("v1"), STR("Widget")));
 }
 
-/* --- what is said ----------------------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 static void note(void *ctx, const struct schema_problem *problem)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Label and field selectors: against what apimachinery says. */
+/* Label and field selectors: compared with apimachinery. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,7 +37,7 @@ static const struct field requirement_row_fields[] = {
 static const struct type requirement_row_type =
     TYPE("requirement", struct requirement_row, requirement_row_fields);
 
-/* A selector as object or as text, and what it says about some labels. */
+/* A selector as object or as text, and its results for some labels. */
 struct row {
     struct label_selector *selector;
     struct str in, err, string;
@@ -93,7 +93,7 @@ static int tear_down(void **state)
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-/* True where the row goes on, false where both refuse it. */
+/* Returns true if the row is valid, false if both reject it. */
 static bool agree_on_error(const struct row *row, int r, const struct err *e)
 {
     if (str_empty(row->err) != (r == 0))
@@ -110,7 +110,7 @@ static void check_text(const struct row *row, struct buf *got)
     buf_release(got);
 }
 
-/* One wrong label or expression at most: Go goes through several labels in any order. */
+/* At most one invalid label or expression: Go iterates over several labels in random order. */
 static void check_fault(const struct row *row)
 {
     struct buf text = BUF_INIT;
@@ -248,7 +248,7 @@ static void test_validity(void **state)
     assert_true(dns_subdomain_valid(STR("1-a.b--c")));
 }
 
-/* What is written is read again as the same. */
+/* A written selector parses to the same selector. */
 static bool writes_what_it_reads(struct rand *r, size_t size, void *ctx)
 {
     static const char *const pieces[] = {"a",  "b.c/d", "in", "notin", "(", ")", ",",   "!", "=",
@@ -282,8 +282,7 @@ static void test_properties(void **state)
     assert_true(held);
 }
 
-/* Sorting keeps the order of requirements with the same key, and a hundred thousand are no trouble.
- */
+/* Sorting is stable for requirements with the same key, and fast for a hundred thousand. */
 static void test_sort(void **state)
 {
     (void)state;

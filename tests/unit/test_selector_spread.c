@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SelectorSpread, and the selector that pods without constraints are spread by. */
+/* SelectorSpread, and the selector by which pods without constraints are spread. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,10 +57,10 @@ static void what_the_selector_is_made_of(void **state)
         {BOTH, OWNER("apps/v1", "ReplicaSet", "rs"), "app=web,!canary,hash=1,tier=front"},
         {"", OWNER("apps/v1", "ReplicaSet", "rs"), "!canary,hash=1"},
         {BOTH, OWNER("apps/v1", "StatefulSet", "ss"), "app=web,ss=1,tier=front"},
-        /* Of two values for one key the controller's counts. */
+        /* If two have a value for one key, the controller's wins. */
         {BOTH, OWNER("v1", "ReplicationController", "rc"), "app=other,rc=yes,tier=front"},
         {BOTH, OWNER("/v1", "ReplicationController", "rc"), "app=other,rc=yes,tier=front"},
-        /* Owners that say nothing, that make no sense, or that are not meant. */
+        /* Owners without a selector, with an invalid one, or of other kinds. */
         {BOTH, OWNER("apps/v1", "ReplicaSet", "none"), "app=web,tier=front"},
         {BOTH, OWNER("apps/v1", "ReplicaSet", "strange"), "app=web,tier=front"},
         {BOTH, OWNER("apps/v1", "ReplicaSet", "gone"), "app=web,tier=front"},
@@ -155,7 +155,7 @@ static void pods_without_owner_and_pods_with_constraints(void **state)
     fixture_init(&f, config, NULL);
     ADD_NODE(&f, .name = "n0", .labels = ZONE "a");
     ADD_POD(&f, .name = "r0", .labels = "app=web", .node = "n0");
-    /* Nothing to spread from: everything is as good as can be. */
+    /* No selector: all nodes get the maximum. */
     trial_begin(&t, &f, PLUGIN, POD(.labels = "app=web"));
     assert_int_equal(trial_score(&t, "n0"), 0);
     normalized(&t, names, 1, scores);

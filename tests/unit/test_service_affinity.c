@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ServiceAffinity, which configurations up to 1.22 name. */
+/* ServiceAffinity, which configurations up to 1.22 use. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,11 +54,11 @@ static void pods_of_a_service_stay_together(void **state)
     begin(&f, "{affinityLabels: [region]}");
     add_nodes(&f);
     ADD_POD(&f, .name = "q", .labels = "app=web", .node = "r2c");
-    /* Without a service nothing binds them. */
+    /* Without a service there is no constraint. */
     check(&f, POD(.name = "p", .labels = "app=web"), "....");
     fixture_add(&f, SERVICE(.name = "s", .selector = "app=web"));
     check(&f, POD(.name = "p", .labels = "app=web"), "xx.x");
-    /* What the pod says itself goes before. */
+    /* The pod's own node selector has precedence. */
     check(&f, POD(.name = "p", .labels = "app=web", .node_selector = "region=r1"), "..xx");
     check(&f, POD(.name = "p", .namespace = "other", .labels = "app=web"), "....");
     fixture_release(&f);

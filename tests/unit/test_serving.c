@@ -294,7 +294,7 @@ static void test_pprof(void **state)
 
 static volatile uint64_t burnt;
 
-/* Holds the CPU for some milliseconds of each round, as the loop's own work. */
+/* Uses the CPU for some milliseconds of each round, as the loop's own work. */
 static __attribute__((noinline)) void burn_cpu_time(void)
 {
     int64_t end = time_mono() + 5 * NSEC_PER_MSEC;
@@ -339,7 +339,7 @@ static void test_profile(void **state)
     assert_int_equal(second.status, 500);
     assert_string_equal(buf_cstr(&second.body),
                         "Could not enable CPU profiling: cpu profiling already in use\n");
-    /* Who goes away ends it. */
+    /* Closing the connection ends it. */
     struct http_call *call = http_client_fetch(client, &request, on_reply, &reply);
     for (int i = 0; i < 5; i++)
         loop_step(k.loop, 5 * NSEC_PER_MSEC);
@@ -357,7 +357,7 @@ static void test_profile(void **state)
     tls_config_unref(tls);
 }
 
-/* --- who may ---------------------------------------------------------------------------------- */
+/* --- authorization ---------------------------------------------------------------------------- */
 
 static void serve_guarded(void)
 {
@@ -416,7 +416,7 @@ static void test_guarded(void **state)
     get_part((struct wish){.target = "/configz"}, 500, "Internal Server Error: '/configz': ");
 }
 
-/* Clients that go while somebody is being asked, and a server that ends then. */
+/* Clients that disconnect during a review, and a server that ends then. */
 static void test_gone_meanwhile(void **state)
 {
     (void)state;
@@ -466,7 +466,7 @@ static void write_file(const char *path, struct str text)
     assert_int_equal(rename(temporary, path), 0);
 }
 
-/* A new CA and a certificate by it, in the same files. */
+/* A new CA and a certificate signed by it, in the same files. */
 static void renew(struct files *f, const char *names)
 {
     struct buf cert = BUF_INIT, key = BUF_INIT;
@@ -503,7 +503,7 @@ static void files_free(struct files *f)
     buf_release(&f->ca_key);
 }
 
-/* Does the server show a certificate of that CA for that name? */
+/* Whether the server presents a certificate of that CA for that name. */
 static bool shows(struct str ca, const char *name)
 {
     struct reply reply;
@@ -579,7 +579,7 @@ static void test_cert_dir(void **state)
     assert_int_equal(file_read(f.cert, 65536, &pem, NULL), 0);
     assert_int_equal(access(f.key, R_OK), 0);
     assert_true(shows(buf_str(&pem), "localhost"));
-    /* What is there is taken. */
+    /* Existing files are used. */
     serving = serving_free(serving);
     serve(options);
     assert_true(shows(buf_str(&pem), "localhost"));

@@ -174,7 +174,7 @@ static void copies(void **state)
     free(copy);
 }
 
-/* The hash is one of the bytes: where they lie does not matter, what follows them neither. */
+/* The hash depends only on the bytes, not on their address or on what follows. */
 static bool hash_of_bytes(struct rand *r, size_t size, void *ctx)
 {
     (void)ctx;
@@ -193,7 +193,7 @@ static bool hash_of_bytes(struct rand *r, size_t size, void *ctx)
     return h != str_hash((struct str){a, n}) && h != str_hash((struct str){b + shift, n - 1});
 }
 
-/* Names such as clusters are full of spread over a small table as well as random numbers do. */
+/* Typical names in clusters spread over a small table as well as random numbers. */
 static void hash_spreads(void **state)
 {
     (void)state;
@@ -206,7 +206,7 @@ static void hash_spreads(void **state)
         ++*b;
         most = MAX(most, *b);
     }
-    /* The mean is 8; 30 would be a wonder. */
+    /* The mean is 8; 30 would be extremely unlikely. */
     assert_true(most < 30);
     assert_true(hash_u64(1) != hash_u64(2));
 }
@@ -234,7 +234,7 @@ static void errors(void **state)
     assert_string_equal(e.msg, "<config: no such context \"a\">");
 }
 
-/* What is too long is cut; the text always ends. */
+/* Too long texts are truncated and always terminated. */
 static void long_errors(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TaintToleration: who is kept away, whom it costs points, which changes help. */
+/* TaintToleration: filter, scores, and which changes help. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -59,7 +59,7 @@ static void comparison_waits_for_its_gate(void **state)
     trial_begin(&t, &f, PLUGIN, POD(.tolerations = TOLERATIONS({"k", "4", .op = "Gt"})));
     assert_int_equal(trial_filter(&t, "n"), BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
     trial_end(&t);
-    /* As if the engine had been made with the gate on. */
+    /* As if the engine had been created with the gate on. */
     f.engine->framework.features.on[FEATURE_TAINT_TOLERATION_COMPARISON_OPERATORS] = true;
     struct berth_handle *h = trial_instance(&f, PLUGIN);
     struct berth_error error;
@@ -146,7 +146,7 @@ static void hints(void **state)
 {
     (void)state;
     const struct {
-        const struct taint_args *before, *after; /* taints of the node; NULL: there is none */
+        const struct taint_args *before, *after; /* taints of the node; NULL: no such node */
         enum berth_hint hint;
     } cases[] = {
         {NULL, NONE, BERTH_QUEUE},      {NULL, BARS, BERTH_QUEUE_SKIP},

@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "prop.h"
 
-/* What Go's time.ParseDuration and Duration.String make of these; computed by Go 1.26. */
+/* Results of Go's time.ParseDuration and Duration.String; computed by Go 1.26. */
 static const struct {
     const char *text;
     bool ok;
@@ -137,7 +137,7 @@ static bool duration_round_trip(struct rand *r, size_t size, void *ctx)
     return same;
 }
 
-/* What Go's time.Parse(time.RFC3339Nano, …) makes of these, as Unix seconds and nanoseconds. */
+/* Results of Go's time.Parse(time.RFC3339Nano, …), as Unix seconds and nanoseconds. */
 static const struct {
     const char *text;
     int64_t sec;
@@ -210,7 +210,7 @@ static void timestamps_as_go(void **state)
     }
 }
 
-/* A text that is cut short anywhere is refused, and nothing past its end is read. */
+/* A text that is truncated anywhere is rejected, without reading past its end. */
 static void truncated_timestamps(void **state)
 {
     (void)state;
@@ -307,7 +307,7 @@ static void clocks(void **state)
     (void)state;
     int64_t before = time_mono();
     assert_true(time_mono() >= before);
-    /* After 2020 and before the integer ends. */
+    /* After 2020 and below the integer's maximum. */
     assert_true(time_wall() > 1577836800 * NSEC_PER_SEC);
 }
 

@@ -38,10 +38,10 @@ struct pair {
     struct tls_conn *client, *server;
     struct buf to_server, to_client, client_plain, server_plain;
     struct err err;
-    int code; /* of whichever side failed first */
+    int code; /* of the side that failed first */
 };
 
-/* Carries bytes back and forth, `step` at a time, until both are quiet. */
+/* Passes bytes back and forth, `step` at a time, until both are idle. */
 static void carry(struct pair *p, size_t step)
 {
     for (bool moved = true; moved && p->code == 0;) {
@@ -164,7 +164,7 @@ static void test_alpn(void **state)
 
 static void test_self_signed_default(void **state)
 {
-    /* A server that was given nothing serves localhost; nobody trusts it unless told to. */
+    /* A server without a certificate serves localhost; clients do not trust it by default. */
     (void)state;
     struct tls_config *server = config(true, (struct tls_options){0});
     struct tls_config *careless = config(false, (struct tls_options){.insecure_skip_verify = true});
@@ -197,7 +197,7 @@ static void test_swap(void **state)
     struct pair first, second;
     shake(&first, client, server, "one", 4096);
     assert_int_equal(first.code, 0);
-    /* A key that does not belong to it changes nothing. */
+    /* A key that does not match changes nothing. */
     assert_int_equal(
         tls_config_swap_certificate(server, buf_str(&two.cert), buf_str(&other.key), &err),
         -EINVAL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tolerations and taints: against what upstream says. */
+/* Tolerations and taints: compared with upstream. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include "api/toleration.h"
 #include "golden.h"
 
-/* The pairs are lists of lists of booleans, which no table describes: they are read as text. */
+/* The pairs are lists of lists of booleans, which have no table: they are read as text. */
 struct row {
     LIST(struct toleration) tolerations;
     LIST(struct taint) taints;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Domains of nodes: against the labels themselves, while nodes come, change and go. */
+/* Domains of nodes: compared with the labels, while nodes are added, changed and deleted. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -87,7 +87,7 @@ static void it_follows_the_nodes(void **state)
 
 /* --- by a rule -------------------------------------------------------------------------------- */
 
-/* Nodes count if they have another label, too. */
+/* Nodes count only if they also have another label. */
 struct rule {
     const struct pod_stream *stream;
     const struct topology *base;
@@ -128,7 +128,7 @@ static bool derived_follow(struct rand *r, size_t size, void *ctx)
         snprintf(key, sizeof(key), "key%d", (int)rand_below(r, 2));
         snprintf(other, sizeof(other), "key%d", (int)rand_below(r, STREAM_KEYS));
         snprintf(name, sizeof(name), "%s %s", key, other);
-        /* Now and then the base is forgotten, and comes back with other numbers. */
+        /* Sometimes the base is dropped, and is rebuilt with other numbers. */
         if (rand_below(r, 8) == 0) {
             topologies_release(&s.cluster.topologies);
             uint64_t last = s.cluster.topologies.next_id;
@@ -170,7 +170,7 @@ static void it_starts_over_where_the_journal_is_too_short(void **state)
     pod_stream_release(&s);
 }
 
-/* Hosts come and go for years. */
+/* Hosts are added and deleted for years. */
 static void numbers_are_given_out_again(void **state)
 {
     (void)state;
@@ -217,7 +217,7 @@ static void keys_that_no_node_has_cost_nothing(void **state)
         assert_ptr_equal(topologies_get(&s.cluster.topologies, str_of(key)), none);
     }
     assert_int_equal(s.cluster.topologies.by_key.n, 0);
-    /* As soon as a node has it, it is a topology, until no node has it any more. */
+    /* Once a node has the key it is a topology, until no node has it any more. */
     set_node(&s, "here", "nobody/has-1=a");
     const struct topology *t = topologies_get(&s.cluster.topologies, STR("nobody/has-1"));
     assert_false(topology_is_none(t));
@@ -229,7 +229,7 @@ static void keys_that_no_node_has_cost_nothing(void **state)
     pod_stream_release(&s);
 }
 
-/* Keys that few nodes have: however many nodes there are, they have no column. */
+/* Keys of few nodes have no column, however many nodes there are. */
 static void keys_that_few_nodes_have_have_no_column(void **state)
 {
     (void)state;
@@ -257,7 +257,7 @@ static void keys_that_few_nodes_have_have_no_column(void **state)
     pod_stream_release(&s);
 }
 
-/* More than is kept: those asked for longest ago go, the others stay. */
+/* More than are kept: the least recently used are dropped. */
 static void what_is_too_much_goes(void **state)
 {
     (void)state;

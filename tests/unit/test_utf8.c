@@ -42,7 +42,7 @@ static const struct {
 static void test_table(void **state)
 {
     (void)state;
-    /* At every place within a longer text, so that the fast path meets it, too. */
+    /* At every offset in a longer text, so that the fast path is tested, too. */
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         for (size_t before = 0; before < 40; before++) {
             char text[100];

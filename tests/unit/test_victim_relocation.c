@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BerthVictimsCanMove: nodes n0, n1, … with 4 cpus; the pod that preempts may not go to the last.
- */
+/* BerthVictimsCanMove: nodes n0, n1, … with 4 cpus; the preemptor may not use the last. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,11 +14,11 @@
 
 #define GATE "BerthVictimsCanMove=true"
 
-/* --- scenery ---------------------------------------------------------------------------------- */
+/* --- fixtures --------------------------------------------------------------------------------- */
 
 #define MINUTE(mm) "2026-01-01T00:" #mm ":00Z"
 
-/* All but the last are for the pod that preempts. n0 and n1 share a zone, and so on. */
+/* All except the last are for the preemptor. n0 and n1 share a zone, and so on. */
 static void begin(struct fixture *f, const char *gates, size_t nodes)
 {
     fixture_init_features(f,
@@ -38,7 +37,7 @@ static void begin(struct fixture *f, const char *gates, size_t nodes)
     fixture_add_budget(f, "kept", 0);
 }
 
-/* What preemption came to, "NODE: victim victim"; "": to nothing. */
+/* The result of preemption, "NODE: victim victim"; "" if none. */
 static const char *outcome(struct fixture *f)
 {
     static char text[512];
@@ -58,11 +57,11 @@ static const char *outcome(struct fixture *f)
     return text;
 }
 
-/* --- what upstream does, and what happens instead --------------------------------------------- */
+/* --- upstream's result, and the gate's -------------------------------------------------------- */
 
 struct scene {
     const char *what;
-    size_t nodes; /* the last is empty: victims may go there */
+    size_t nodes; /* the last is empty: victims may move there */
     struct pod_args pods[6];
     struct pod_args high;
     const char *without, *with; /* the gate */
@@ -170,18 +169,18 @@ static void victims_that_can_move_are_preferred(void **state)
         }
 }
 
-/* --- at random -------------------------------------------------------------------------------- */
+/* --- random clusters -------------------------------------------------------------------------- */
 
 #define MAX_PODS 12
 
-/* A pod by what is drawn of it. */
+/* A random pod. */
 struct drawn_pod {
     char name[8];
     const char *node;
     int priority, cpu;
     int started; /* minutes past the hour */
     bool kept;   /* by the budget */
-    bool only;   /* that node will do, no other */
+    bool only;   /* fits only that node */
 };
 
 struct cluster_case {
@@ -210,7 +209,7 @@ static void draw(struct rand *r, struct cluster_case *c)
         p->kept = rand_below(r, 4) == 0;
         p->only = rand_below(r, 2);
     }
-    /* Somewhere to go, but not for all. */
+    /* Room to move, but not for all. */
     c->pods[c->n++] = (struct drawn_pod){
         .name = "rock", .node = "n3", .priority = 9, .cpu = 1 + (int)rand_below(r, 3)};
     c->high_cpu = 2 + (int)rand_below(r, 3);
@@ -242,7 +241,7 @@ static void decide(const struct cluster_case *c, const char *gates, char *ret, s
     fixture_release(&f);
 }
 
-/* Violations, the highest priority, and the weight of what is lost, which is tried out. */
+/* Violations, the highest priority, and the weight of the losses, found by trial. */
 struct verdict_by_hand {
     int64_t violations, highest, lost;
 };
@@ -286,7 +285,7 @@ static struct verdict_by_hand by_hand(const struct cluster_case *c, const char *
     return v;
 }
 
-static size_t n_better; /* cases in which the gate saved somebody */
+static size_t n_better; /* cases in which the gate saved a pod */
 
 static bool check_case(struct rand *r, size_t size, void *ctx)
 {

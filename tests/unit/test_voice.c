@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the engine says of its work, and what it dumps. */
+/* The engine's log lines and dumps. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@ static void clear(struct fixture *f)
     f->logs.n = 0;
 }
 
-/* What was said since the last call: exactly these lines. */
+/* Checks that exactly these lines were logged since the last call. */
 static void assert_said(struct fixture *f, const char *const *want)
 {
     for (size_t i = 0; i < f->logs.n || want[i]; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What if pods came to a node, or left it? */
+/* What if pods were added to a node, or removed from it? */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #include "engine_fixture.h"
 #include "puppet.h"
 
-/* A pod that wants into node n, where `old` is. */
+/* A pod that is tried on node n, where `old` is. */
 struct scene {
     struct berth_cycle *cycle;
     struct berth_pod *pod, *old, *more;
@@ -69,7 +69,7 @@ static void the_filters_see_the_node_as_it_would_be(void **state)
     assert_int_equal(what_if_filter(&s.w, &plugin), BERTH_SUCCESS);
     assert_true(what_if_add(&s.w, s.more));
     assert_int_equal(what_if_filter(&s.w, &plugin), BERTH_UNSCHEDULABLE);
-    /* The node itself is as it was. */
+    /* The node itself is unchanged. */
     assert_int_equal(s.node->pods.n, 1);
     assert_int_equal(s.node->requested.milli_cpu, 1500);
     end(&s);

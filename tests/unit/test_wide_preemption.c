@@ -17,7 +17,7 @@
 
 #define GATE "BerthWidePreemption=true"
 
-/* --- scenery ---------------------------------------------------------------------------------- */
+/* --- fixtures --------------------------------------------------------------------------------- */
 
 static void begin_zones(struct fixture *f, const char *gates, size_t nodes, size_t zone_size)
 {
@@ -33,7 +33,7 @@ static void begin(struct fixture *f, const char *gates, size_t nodes)
     begin_zones(f, gates, nodes, 2);
 }
 
-/* What preemption came to, "NODE: victim victim (violations)"; "": to nothing. */
+/* The result of preemption, "NODE: victim victim (violations)"; "" if none. */
 static const char *outcome(struct fixture *f)
 {
     static char text[2048];
@@ -56,7 +56,7 @@ static const char *outcome(struct fixture *f)
     return text;
 }
 
-/* Two pods in the way of a third, on nodes that have no room for it. */
+/* Two pods block a third, on nodes that have no room for it. */
 static void add_full_neighbours(struct fixture *f)
 {
     ADD_POD(f, .name = "rock1", .node = "n1", .priority = 9, .cpu = "3");
@@ -66,7 +66,7 @@ static void add_full_neighbours(struct fixture *f)
             .labels = "app=web");
 }
 
-/* --- what upstream does, and what happens instead --------------------------------------------- */
+/* --- upstream's result, and the gate's -------------------------------------------------------- */
 
 static void a_pod_next_door_makes_room_for_one_that_must_be_far_from_it(void **state)
 {
@@ -100,7 +100,7 @@ static void a_pod_next_door_makes_room_for_one_that_must_be_far_from_it(void **s
     fixture_release(&f);
 }
 
-/* Runs one scene with the gate and one without, where nothing may come of it. */
+/* Runs one scene with the gate and one without, which must have no result. */
 typedef void scene_fn(struct fixture *f);
 
 static void check_scene(scene_fn *scene, const char *expected)
@@ -139,7 +139,7 @@ static void spread(struct fixture *f)
 
 static void both(struct fixture *f)
 {
-    /* On n0 a pod is in the way for its cpu, on n1 one for its label. */
+    /* A pod on n0 blocks by its cpu, one on n1 by its label. */
     ADD_POD(f, .name = "rock1", .node = "n1", .priority = 9, .cpu = "3");
     ADD_POD(f, .name = "full2", .node = "n2", .priority = 9, .cpu = "4");
     ADD_POD(f, .name = "full3", .node = "n3", .priority = 9, .cpu = "4");
@@ -152,7 +152,8 @@ static void both(struct fixture *f)
 
 static void spread_twice(struct fixture *f)
 {
-    /* Zone z0 has one web pod too many. If n1 lost both of its, then n0 would have one too many. */
+    /* Zone z0 has one web pod too many. If n1 lost both of its pods, then n0 would have one too
+     * many. */
     for (size_t i = 0; i < 4; i++) {
         static const char *const names[][2] = {
             {"rock0", "web0"}, {"rock1", "web1"}, {"rock2", "web2"}, {"rock3", "web3"}};
@@ -170,7 +171,7 @@ static void budget(struct fixture *f)
 {
     fixture_add_budget(f, "kept", 0);
     add_full_neighbours(f);
-    /* Zone z1 has the lower priority, but it is worse to violate a budget. */
+    /* Zone z1 has the lower priority, but violating a budget is worse. */
     ADD_POD(f, .name = "kept3", .node = "n3", .cpu = "0", .labels = "app=kept",
             .anti_affinity = TERMS({"zone", "app=me"}));
     ADD_POD(f, .name = "high", .uid = "uid-high", .priority = 9, .cpu = "2", .labels = "app=me",
@@ -197,7 +198,7 @@ static void victims_elsewhere_are_found(void **state)
     check_scene(rocks, "");
 }
 
-/* A victim next door that takes its time is waited for, as one on the node itself is. */
+/* A terminating victim on another node is waited for, like one on the node itself. */
 static void slow_victims_elsewhere_are_waited_for(void **state)
 {
     (void)state;
@@ -217,7 +218,7 @@ static void slow_victims_elsewhere_are_waited_for(void **state)
     fixture_release(&f);
 }
 
-/* Extenders are told of all victims, and may name them. */
+/* Extenders get all victims, and may return them. */
 static void extenders_may_change_the_victims(void **state)
 {
     (void)state;
@@ -242,10 +243,8 @@ static void extenders_may_change_the_victims(void **state)
     fixture_release(&f);
 }
 
-/*
- * A zone with a pod on each of its nodes, and another with one: all but one pod of the first have
- * to leave. That they are counted by node as well makes each a case of its own.
- */
+/* A zone with a pod on each of its nodes, and another with one: all pods of the first except one
+ * must be evicted. They are also counted by node, so each is a separate case. */
 static void crowd(struct fixture *f, size_t zone_size)
 {
     begin_zones(f, GATE, zone_size + 1, zone_size);
@@ -260,7 +259,7 @@ static void crowd(struct fixture *f, size_t zone_size)
     fixture_schedule(f);
 }
 
-/* The pod waits rather than that more than necessary leave. */
+/* The pod waits instead of evicting more than necessary. */
 static void a_search_that_is_too_long_finds_nothing(void **state)
 {
     (void)state;
@@ -273,23 +272,23 @@ static void a_search_that_is_too_long_finds_nothing(void **state)
     fixture_release(&f);
 }
 
-/* --- by brute force --------------------------------------------------------------------------- */
+/* --- brute force ------------------------------------------------------------------------------ */
 
 #define MAX_LOW 6
 
-/* A pod by what is drawn of it; apps NULL: none. */
+/* A random pod; apps NULL: none. */
 struct drawn_pod {
     int priority, cpu;
     const char *node, *app;
-    const char *anti_zone, *anti_host;     /* far from pods of this app */
-    const char *spread_zone, *spread_host; /* evenly, among pods of this app */
+    const char *anti_zone, *anti_host;     /* repels pods of this app */
+    const char *spread_zone, *spread_host; /* spreads over pods of this app */
 };
 
 struct cluster_case {
     struct drawn_pod pods[MAX_LOW + 4];
-    size_t n, n_low; /* the first n_low are below the pod that waits */
+    size_t n, n_low; /* the first n_low have a lower priority than the waiting pod */
     struct drawn_pod high;
-    int allowed; /* by a budget of the pods of app a; negative: there is none */
+    int allowed; /* by a budget for the pods of app a; negative: no budget */
 };
 
 static const char *const node_names[] = {"n0", "n1", "n2", "n3"};
@@ -307,7 +306,7 @@ static void draw(struct rand *r, struct cluster_case *c)
     c->n = c->n_low + 4;
     for (size_t i = 0; i < c->n; i++) {
         bool low = i < c->n_low;
-        /* Rocks leave little room, one on each node. */
+        /* Fixed pods leave little room, one on each node. */
         c->pods[i] =
             (struct drawn_pod){.node = node_names[low ? rand_below(r, 4) : i - c->n_low],
                                .priority = low ? (int)rand_below(r, 4) : 9,
@@ -357,7 +356,8 @@ static void build(struct fixture *f, const char *gates, const struct cluster_cas
     fixture_schedule(f);
 }
 
-/* The node that the pod gets if these are gone; "": none. It is offered the nominated one first. */
+/* The node that the pod gets if these are deleted; "" if none. The nominated node is tried
+ * first. */
 static const char *place(const struct cluster_case *c, unsigned gone, const char *nominated)
 {
     static char node[8];
@@ -370,7 +370,7 @@ static const char *place(const struct cluster_case *c, unsigned gone, const char
 }
 
 struct price {
-    int64_t v[4]; /* in the order in which they are compared */
+    int64_t v[4]; /* in the order of comparison */
 };
 
 static struct price price_of(const struct cluster_case *c, unsigned gone)
@@ -397,7 +397,7 @@ static int compare(const struct price *a, const struct price *b)
     return 0;
 }
 
-/* The cheapest that has to leave so that the pod fits anywhere; 0: nothing helps. */
+/* The cheapest set of victims that makes the pod fit anywhere; 0: none helps. */
 static unsigned cheapest(const struct cluster_case *c)
 {
     unsigned best = 0;
@@ -417,7 +417,7 @@ static unsigned victims_in(const char *text)
     return gone;
 }
 
-static size_t n_wide; /* cases in which there was something to find */
+static size_t n_wide; /* cases with a result */
 
 static bool check_case(struct rand *r, size_t size, void *ctx)
 {
@@ -436,7 +436,7 @@ static bool check_case(struct rand *r, size_t size, void *ctx)
             return true;
     }
     if (*without)
-        return strcmp(with, without) == 0; /* upstream's way suffices, and nothing else is done */
+        return strcmp(with, without) == 0; /* the gate does not change upstream's result */
     unsigned best = cheapest(&c), found = victims_in(with);
     n_wide += best != 0;
     if (!best || !found)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order, merging and limits of writes. A write that was started ends when a test says so. */
+/* The order, merging and limits of writes. A started write ends when a test ends it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -91,7 +91,7 @@ static void end(struct fake_write *w)
     write_queue_done(queue, &w->queued);
 }
 
-/* What has been started since it was last asked. */
+/* The writes started since the last call. */
 static const char *now_started(void)
 {
     static char text[8192];
@@ -198,7 +198,7 @@ static void test_a_binding_waits_for_a_status_under_way(void **state)
     assert_string_equal(now_started(), "patch a 1");
     add("bind", "a", 0);
     assert_string_equal(now_started(), "");
-    /* Nobody wants the status of a pod that is about to be bound. */
+    /* The status of a pod that is about to be bound is dropped. */
     add("patch", "a", 2);
     assert_string_equal(buf_cstr(&dropped), "patch a 2");
     end(patch);
@@ -230,7 +230,7 @@ static void nobody(void *ctx, const struct rest_result *result)
     (void)result;
 }
 
-/* Three requests a second, of which others have just taken the first ones. */
+/* Three requests a second, of which others have just used the first ones. */
 static void test_bindings_get_the_next_request_of_the_client(void **state)
 {
     struct rest_request request = {.verb = REST_GET, .path = STR_INIT("/x")};
@@ -252,7 +252,7 @@ static void test_statuses_keep_to_their_limits(void **state)
     static char uids[500][8];
 
     (void)state;
-    /* One after the other, however fast they could go. */
+    /* One after the other, however fast they are. */
     begin(0, 0, &(struct write_queue_options){.status_qps = -1, .patience = 3600 * NSEC_PER_SEC});
     for (int i = 0; i < 20; i++) {
         snprintf(uids[i], sizeof(uids[i]), "p%d", i);
@@ -264,7 +264,7 @@ static void test_statuses_keep_to_their_limits(void **state)
     end(&writes[1]);
     assert_string_equal(now_started(), "patch p2 2");
     tear_down(state);
-    /* One that hangs is not waited for, and neither are a few. */
+    /* A hanging write does not block others, and neither do a few. */
     begin(0, 0, &(struct write_queue_options){.status_qps = -1, .patience = NSEC_PER_MSEC});
     for (int i = 0; i < 20; i++)
         add("patch", uids[i], i);
@@ -273,7 +273,7 @@ static void test_statuses_keep_to_their_limits(void **state)
     loop_step(kube.loop, 5 * NSEC_PER_MSEC);
     assert_int_equal(write_queue_unsent(queue), 12);
     tear_down(state);
-    /* By default a hundred, and then by and by. */
+    /* By default a hundred, then step by step. */
     begin(0, 0, &(struct write_queue_options){.max_statuses = 500});
     for (int i = 0; i < 500; i++) {
         snprintf(uids[i], sizeof(uids[i]), "p%d", i);
@@ -283,7 +283,7 @@ static void test_statuses_keep_to_their_limits(void **state)
     assert_in_range(write_queue_unsent(queue), 250, 400);
 }
 
-/* Even when bindings never cease. */
+/* Even if bindings never stop. */
 static void test_statuses_get_their_share(void **state)
 {
     static char uids[10][8];
@@ -359,7 +359,7 @@ static void test_the_answer_counts_until_the_watch_has_shown_it(void **state)
     write_queue_set_known(queue, new);
     write_queue_observed(queue, old, true);
     assert_ptr_equal(write_queue_newest(queue, old), old);
-    write_queue_set_known(queue, new); /* and is given back at the end */
+    write_queue_set_known(queue, new); /* and is freed at the end */
     object_unref(old);
     object_unref(new);
     object_unref(newer);

@@ -13,10 +13,10 @@
 #include "objects.h"
 #include "prop.h"
 
-/* --- what sigs.k8s.io/yaml v1.6.0 makes of odd documents -------------------------------------- */
+/* --- results of sigs.k8s.io/yaml v1.6.0 for odd documents ------------------------------------- */
 
 static const struct {
-    const char *in, *json; /* NULL: refused */
+    const char *in, *json; /* NULL: rejected */
     bool strict;           /* accepted in strict mode */
 } documents[] = {
     {"a: y\n", "{'a':true}", true},
@@ -334,7 +334,7 @@ static void test_documents_table(void **state)
     }
 }
 
-/* --- what it makes of JSON -------------------------------------------------------------------- */
+/* --- its results for JSON --------------------------------------------------------------------- */
 
 static const struct {
     const char *json, *yaml;
@@ -581,7 +581,7 @@ static bool round_trip(struct rand *r, size_t size, void *ctx)
     return ok;
 }
 
-/* What JSON may hold as it is and YAML may not: it would have to be escaped. */
+/* Characters that JSON allows and YAML does not: they would have to be escaped. */
 static bool beyond_yaml(struct str text)
 {
     return str_search(text, STR("\x7f")) < text.n || str_search(text, STR("\xC2\x85")) < text.n ||
@@ -673,7 +673,7 @@ static void test_errors(void **state)
     }
 }
 
-/* Lines of the file reach the errors of the typed decoder, through aliases, too. */
+/* Lines of the file appear in errors of the typed decoder, even through aliases. */
 static void test_typed(void **state)
 {
     (void)state;
@@ -725,7 +725,7 @@ static void test_bounds(void **state)
                        i, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
     assert_int_equal(parse_quietly(&bomb, &memory), -EBADMSG);
     assert_true(memory < 1 << 20);
-    /* The same members merged a thousand times and more. */
+    /* The same members merged more than a thousand times. */
     buf_add_cstr(&merges, "a: &a {");
     for (int i = 0; i < 2000; i++)
         buf_add_printf(&merges, "k%d: 1, ", i);
@@ -733,7 +733,7 @@ static void test_bounds(void **state)
     for (int i = 0; i < 2000; i++)
         buf_add_cstr(&merges, "- <<: *a\n");
     assert_int_equal(parse_quietly(&merges, &memory), -EBADMSG);
-    /* Depth, in one piece and by aliases on top of each other. */
+    /* Depth, directly and by nested aliases. */
     for (int i = 0; i < 900; i++)
         buf_add_char(&deep, '[');
     for (int i = 0; i < 900; i++)
