@@ -10,7 +10,8 @@
  *              well as by the old one.
  *            - Queued pods are ordered by the new QueueSort. A pod is tried again (EVENT_RELOAD) if
  *              a plugin that rejected it was removed, or has other arguments or other extension
- *              points. PreEnqueue runs again for all gated pods.
+ *              points. PreEnqueue runs again for pods whose gate has changed. A reload without a
+ *              change decides nothing.
  *            - Pods whose profile was removed leave the queue. Pods whose profile is new are not
  *              known to the engine: the caller passes them to engine_object_changed as additions.
  *

@@ -12,6 +12,11 @@ static uint64_t from_env(const char *name, uint64_t fallback)
     return text && str_to_u64(str_of(text), &value) ? value : fallback;
 }
 
+size_t prop_share(size_t n)
+{
+    return MIN(n, n * from_env("BERTH_CASES", 100) / 100);
+}
+
 bool prop_run(const char *name, size_t cases, prop_fn *check, void *ctx)
 {
     uint64_t seed = from_env("BERTH_SEED", rand_entropy());

@@ -17,5 +17,7 @@ typedef bool prop_fn(struct rand *r, size_t size, void *ctx);
 
 /* Runs `cases` cases, or BERTH_CASES percent of them. Returns whether the property holds in all. */
 bool prop_run(const char *name, size_t cases, prop_fn *check, void *ctx) MUST_CHECK;
+/* The least that all cases together must reach: n, or BERTH_CASES percent of it. */
+size_t prop_share(size_t n);
 
 #endif

@@ -97,7 +97,7 @@ static void what_is_written_is_read_as_the_same(void **state)
     (void)state;
     size_t good = 0;
     assert_true(prop_run("written and read again", 1500, is_written_as_it_is_read, &good));
-    assert_true(good > 20);
+    assert_true(good > prop_share(5));
 }
 
 /* --- parts of the text ------------------------------------------------------------------------ */

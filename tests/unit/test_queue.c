@@ -1544,7 +1544,7 @@ static void random_streams_agree_with_the_model(void **state)
     (void)state;
     size_t steps = 0;
     assert_true(prop_run("queue agrees with the model", 100, stream_agrees, &steps));
-    assert_true(steps >= 250000);
+    assert_true(steps >= prop_share(250000));
 }
 
 int main(void)

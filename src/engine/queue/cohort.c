@@ -311,7 +311,7 @@ void cohort_turned_down(struct cohorts *all, struct berth_queued_pod *qp, uint64
     update(all, qp->cohort);
 }
 
-static void unpark(struct cohorts *all, struct berth_queued_pod *qp)
+void cohort_unpark(struct cohorts *all, struct berth_queued_pod *qp)
 {
     INVARIANT(qp->parked);
     cohort_leave(all, qp);
@@ -326,7 +326,7 @@ static void unpark_next(struct cohorts *all)
         return;
     struct berth_queued_pod *next = next_of(CONTAINER_OF(first, struct cohort, ready));
     if (next->parked)
-        unpark(all, next);
+        cohort_unpark(all, next);
 }
 
 static void end_hold(struct cohorts *all, struct cohort *c)
@@ -402,7 +402,7 @@ void cohort_succeeded(struct cohorts *all, struct cohort *c)
     if (c->loose)
         return;
     while (c->parked.items.n)
-        unpark(all, member_at(&c->parked));
+        cohort_unpark(all, member_at(&c->parked));
     c->fresh = true;
     update(all, c);
 }
@@ -416,7 +416,7 @@ static void unpark_ready(struct cohorts *all)
     for (size_t i = ready->items.n; i-- > 0;) {
         struct cohort *c = CONTAINER_OF(ready->items.v[i], struct cohort, ready);
         if (c->parked.items.n)
-            unpark(all, member_at(&c->parked));
+            cohort_unpark(all, member_at(&c->parked));
         i = MIN(i, ready->items.n);
     }
 }
@@ -438,19 +438,13 @@ int64_t cohorts_next_flush(const struct cohorts *all)
     return node ? MIN(at, CONTAINER_OF(node, struct cohort, held)->held_until) : at;
 }
 
-void cohorts_unpark_all(struct cohorts *all)
+void cohorts_reorder(struct cohorts *all)
 {
     map_each (e, &all->by_key) {
         struct cohort *c = e->value;
-        while (c->parked.items.n)
-            unpark(all, member_at(&c->parked));
+        heap_reorder(&c->early);
+        heap_reorder(&c->parked);
     }
-}
-
-void cohorts_reorder(struct cohorts *all)
-{
-    map_each (e, &all->by_key)
-        heap_reorder(&((struct cohort *)e->value)->early);
     heap_reorder(&all->loose.early);
     heap_reorder(&all->ready);
 }

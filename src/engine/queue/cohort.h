@@ -106,7 +106,8 @@ bool cohort_report_done(struct cohorts *all, uint64_t report, int64_t now);
 void cohort_succeeded(struct cohorts *all, struct cohort *cohort);
 /* Call when time has passed. */
 void cohorts_flush(struct cohorts *all, int64_t now);
-void cohorts_unpark_all(struct cohorts *all);
+/* The parked pod need not wait any longer. */
+void cohort_unpark(struct cohorts *all, struct berth_queued_pod *qp);
 
 /* --- time and order --------------------------------------------------------------------------- */
 

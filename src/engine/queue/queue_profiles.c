@@ -112,10 +112,32 @@ static void follow_ready(struct following *f, struct heap *heap)
     vec_release(&all);
 }
 
+/* The plugins that rejected or gate the pod work as before. */
 static bool stays_rejected(const struct following *f, const struct berth_queued_pod *qp)
 {
-    return !qp->gate && plugin_set_within(&qp->rejectors, &f->same) &&
-           plugin_set_within(&qp->pending, &f->same);
+    return (!qp->gate || plugin_set_has(&f->same, qp->gate->id)) &&
+           plugin_set_within(&qp->rejectors, &f->same) && plugin_set_within(&qp->pending, &f->same);
+}
+
+/*
+ * Parked pods wait for the API server. They stay parked if the plugins that rejected them are the
+ * same, so that a reload without a change decides nothing; otherwise they are tried again.
+ */
+static void follow_parked(struct following *f)
+{
+    VEC(struct berth_queued_pod *) all = {0};
+    map_each (entry, &f->q->by_key) {
+        struct berth_queued_pod *qp = entry->value;
+        if (qp->parked)
+            vec_push(&all, qp);
+    }
+    for (size_t i = 0; i < all.n; i++)
+        if (!follow(f, all.v[i]))
+            queue_delete(f->q, pod_info_key(all.v[i]->pod));
+        else if (!stays_rejected(f, all.v[i]) || has_new_gates(f, all.v[i]->profile))
+            cohort_unpark(&f->q->cohorts, all.v[i]);
+    vec_release(&all);
+    queue_activate_unparked(f->q);
 }
 
 static void follow_unschedulable(struct following *f, struct berth_queued_pod *qp)
@@ -124,10 +146,11 @@ static void follow_unschedulable(struct following *f, struct berth_queued_pod *q
         queue_delete(f->q, pod_info_key(qp->pod));
         return;
     }
-    if (stays_rejected(f, qp))
-        return;
+    bool stays = stays_rejected(f, qp);
     if (qp->gate)
         qp->gate = gate_with_id(qp->profile, qp->gate->id);
+    if (stays)
+        return;
     queue_place(f->q, qp, QUEUE_AFTER_BACKOFF, &event_reload, f->now);
     f->done.moved += qp->place != QUEUE_UNSCHEDULABLE;
 }
@@ -152,8 +175,7 @@ struct queue_followed queue_follow_profiles(struct queue *q, queue_successor_fn 
 {
     struct following f = {.q = q, .fn = fn, .ctx = ctx, .now = now};
     struct heap *heaps[] = {&q->active, &q->backoff, &q->error_backoff};
-    cohorts_unpark_all(&q->cohorts);
-    queue_activate_unparked(q);
+    follow_parked(&f);
     for (size_t i = 0; i < ARRAY_LEN(heaps); i++)
         heap_reorder(heaps[i]);
     cohorts_reorder(&q->cohorts);
