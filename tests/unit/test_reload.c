@@ -843,6 +843,15 @@ static bool reloading_decides_nothing(struct rand *r, size_t size, void *ctx)
     return same;
 }
 
+/* A case in which every reload ran PreEnqueue again for a pod whose victims were being evicted. */
+static void a_pod_stays_gated_by_the_same_plugin(void **state)
+{
+    (void)state;
+    struct rand r;
+    rand_seed(&r, UINT64_C(15291102133590758857) + 36);
+    assert_true(reloading_decides_nothing(&r, 91, NULL));
+}
+
 static void the_same_configuration_decides_the_same(void **state)
 {
     (void)state;
@@ -873,6 +882,7 @@ int main(void)
         cmocka_unit_test(attempt_at_an_extender_ends_with_it),
         cmocka_unit_test(refused_by_an_extender_that_goes),
         cmocka_unit_test(any_number_of_reloads),
+        cmocka_unit_test(a_pod_stays_gated_by_the_same_plugin),
         cmocka_unit_test(the_same_configuration_decides_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
