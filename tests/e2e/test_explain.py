@@ -246,7 +246,7 @@ def users_without_rights_are_told_what_they_lack(c):
            "--token", "--kubeconfig")
     done = explain(c, "hello", SKIP, f"--token={c.token['nobody']}")
     failed(done, "system:serviceaccount:default:nobody", "--non-resource-url=/debug/explain")
-    failed(explain(c, "hello", SKIP, "--token=wrong"), "Unauthorized", "(--token)")
+    failed(explain(c, "hello", SKIP, "--token=wrong"), "Unauthorized", "from --token")
     # The proposed command works.
     line = next(line for line in done.err.splitlines() if "create clusterrole " in line)
     c.kubectl(*shlex.split(line)[1:])

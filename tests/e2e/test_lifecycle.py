@@ -75,8 +75,10 @@ def other_paths_and_methods_are_refused(c):
         equal(ask(p, path)[1], 404, path)
     real = c.start_scheduler(EVERYWHERE)
     wait_status(real, "/healthz", 200)
-    post = ("/healthz", "-X", "POST", "-d", "x")
-    equal(ask(p, *post)[1], ask(real, *post)[1], "POST")
+    # With a body over HTTP/1.1: over HTTP/2 both reset the stream after their answer (RFC 9113, 8.1),
+    # and curl 7.88 may lose the answer if the reset comes before it has sent the body.
+    for post in (("/healthz", "-X", "POST"), ("/healthz", "--http1.1", "-X", "POST", "-d", "x")):
+        equal(ask(p, *post)[1], ask(real, *post)[1], "POST")
     equal(ask(p, "/healthz")[1], 200, "after all that")
 
 
