@@ -179,4 +179,11 @@ extern const struct type node_allocatable_resource_claim_status_type;
 extern const struct type pod_status_type;
 extern const struct type pod_type;
 
+/* Has it ended, in success or failure? */
+static inline bool pod_is_terminal(const struct pod *pod)
+{
+    return str_is(pod->status.phase, POD_PHASE_SUCCEEDED) ||
+           str_is(pod->status.phase, POD_PHASE_FAILED);
+}
+
 #endif

@@ -58,12 +58,13 @@ static bool waits(const struct engine *e)
 
 /* --- the start -------------------------------------------------------------------------------- */
 
-static struct berth_cycle *new_cycle(struct engine *e, struct profile *profile)
+/* A pod in flight keeps the profile of its cycle, also over a reload: queued_pod.h. */
+static struct berth_cycle *new_cycle(struct engine *e)
 {
     struct berth_queued_pod *queued = e->attempt.queued;
     if (e->groups.cycle.active)
         return group_run_new_cycle(&e->groups, queued);
-    struct berth_cycle *cycle = cycle_new(&e->cycles, profile);
+    struct berth_cycle *cycle = cycle_new(&e->cycles, queued->profile);
     cycle->queued = queued;
     return cycle;
 }
@@ -73,7 +74,7 @@ static enum attempt_stage start(struct engine *e, struct berth_queued_pod *queue
     struct attempt *a = &e->attempt;
     INVARIANT(!a->queued && !waits(e));
     *a = (struct attempt){.queued = queued, .pod = pod_info_ref(queued->pod), .started = started};
-    a->cycle = new_cycle(e, queued->profile);
+    a->cycle = new_cycle(e);
     return ATTEMPT_PRE_FILTER;
 }
 
@@ -104,19 +105,9 @@ static enum attempt_stage next_member(struct engine *e)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* Metrics: the scheduling algorithm is over. */
-static void algorithm_done(const struct attempt *a)
-{
-    struct scheduler_metrics *m = a->cycle->framework->metrics;
-    if (!m)
-        return;
-    cycle_mark(a->cycle);
-    scheduler_metrics_algorithm(m, a->cycle->mark - a->started);
-}
-
 static enum attempt_stage fail(const struct attempt *a)
 {
-    algorithm_done(a);
+    cycle_algorithm_done(a->cycle, a->started);
     return ATTEMPT_FAILED;
 }
 
@@ -165,7 +156,7 @@ static enum attempt_stage choose(struct engine *e)
     if (engine_log_on(&e->framework.log, 10) && a->cycle->n_slots > 1)
         log_scores(a);
     struct berth_node *node = cycle_choose(a->cycle);
-    algorithm_done(a);
+    cycle_algorithm_done(a->cycle, a->started);
     explain_end_attempt(&e->explain, a->cycle);
     if (e->groups.cycle.active)
         group_run_placed(&e->groups, a->cycle, node);
@@ -255,11 +246,10 @@ static enum attempt_stage extender_filter(struct attempt *a)
 static enum attempt_stage filter_all(struct engine *e)
 {
     struct attempt *a = &e->attempt;
-    struct profile *profile = a->cycle->profile;
     cycle_count_filters(a->cycle);
     cycle_free(a->cycle);
     cycle_failure_clear(&a->failure);
-    a->cycle = new_cycle(e, profile);
+    a->cycle = new_cycle(e);
     a->nominated_refused = true;
     return ATTEMPT_PRE_FILTER;
 }
@@ -361,7 +351,7 @@ static enum attempt_stage totals(struct attempt *a)
 
 static enum attempt_stage post_filter(struct attempt *a)
 {
-    algorithm_done(a);
+    cycle_algorithm_done(a->cycle, a->started);
     return post_filter_run(a->cycle, a->pod, &a->failure) ? ATTEMPT_FAILED
                                                           : ATTEMPT_POST_FILTER_ANSWER;
 }

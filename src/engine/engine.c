@@ -19,13 +19,6 @@ static int64_t backoff_ns(int64_t seconds)
     return MIN(seconds, (int64_t)100 * 366 * 24 * 3600) * NSEC_PER_SEC;
 }
 
-void engine_set_backoff(struct engine *e)
-{
-    const struct scheduler_config *config = e->framework.setup->config;
-    queue_set_backoff(&e->queue, backoff_ns(*config->pod_initial_backoff_seconds),
-                      backoff_ns(*config->pod_max_backoff_seconds));
-}
-
 /* Metrics have their own random numbers, so that they do not change decisions. */
 static struct scheduler_metrics *new_metrics(const struct framework *fw,
                                              const struct engine_options *options)
@@ -103,27 +96,34 @@ struct setup_options engine_setup_options(const struct engine_options *options)
                                   .owner = options->owner};
 }
 
-void engine_add_metrics(struct engine *e, const struct setup *setup)
+void engine_use_setup(struct engine *e, struct setup *setup)
 {
+    const struct scheduler_config *config = setup->config;
     struct scheduler_metrics *m = e->framework.metrics;
-    for (size_t i = 0; m && i < setup->profiles.n; i++)
-        setup->profiles.v[i]->metrics = scheduler_metrics_profile(m, setup->profiles.v[i]);
+    e->framework.setup = setup;
+    queue_set_backoff(&e->queue, backoff_ns(*config->pod_initial_backoff_seconds),
+                      backoff_ns(*config->pod_max_backoff_seconds));
+    queue_forget_profiles(&e->queue);
+    for (size_t i = 0; i < setup->profiles.n; i++) {
+        struct profile *profile = setup->profiles.v[i];
+        if (m)
+            profile->metrics = scheduler_metrics_profile(m, profile);
+        queue_add_profile(&e->queue, profile);
+    }
 }
 
 int engine_new(const struct engine_options *options, struct engine **ret_engine, struct err *reterr)
 {
     struct engine *e = xnew(struct engine);
-    struct setup_options setup = engine_setup_options(options);
+    struct setup_options options_of_setup = engine_setup_options(options);
+    struct setup *setup;
     init_rooms(e, options);
-    int r = setup_new(&e->framework, &setup, &e->framework.setup, reterr);
+    int r = setup_new(&e->framework, &options_of_setup, &setup, reterr);
     if (r < 0) {
         engine_free(e);
         return r;
     }
-    engine_add_metrics(e, e->framework.setup);
-    engine_set_backoff(e);
-    for (size_t i = 0; i < e->framework.setup->profiles.n; i++)
-        queue_add_profile(&e->queue, e->framework.setup->profiles.v[i]);
+    engine_use_setup(e, setup);
     *ret_engine = e;
     return 0;
 }

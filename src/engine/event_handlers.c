@@ -76,12 +76,6 @@ static void node_changed(struct engine *e, struct object *before, struct object 
 
 /* --- pods ------------------------------------------------------------------------------------- */
 
-static bool is_terminal(const struct pod *pod)
-{
-    return str_is(pod->status.phase, POD_PHASE_SUCCEEDED) ||
-           str_is(pod->status.phase, POD_PHASE_FAILED);
-}
-
 /*
  * The pod no longer takes room on a node: upstream treats that as the deletion of an assigned pod.
  * max_priority: the room was only nominated, so pods of a higher priority could have used it before
@@ -266,7 +260,7 @@ static void pod_changed(struct engine *e, struct object *before, struct object *
         pod_deleted(e, before);
         before = NULL;
     }
-    if (!after || is_terminal(object_pod(after)))
+    if (!after || pod_is_terminal(object_pod(after)))
         pod_deleted(e, after ? after : before);
     else if (!str_empty(object_pod(after)->spec.node_name))
         pod_assigned(e, before, after);

@@ -74,16 +74,10 @@ static void pod_updated(struct engine *e, const struct pod *before, const struct
     }
 }
 
-static bool has_ended(const struct pod *pod)
-{
-    return str_is(pod->status.phase, POD_PHASE_SUCCEEDED) ||
-           str_is(pod->status.phase, POD_PHASE_FAILED);
-}
-
 static void pod_handled(struct engine *e, const struct pod *before, const struct pod *after,
                         int64_t ns)
 {
-    if (after && has_ended(after)) {
+    if (after && pod_is_terminal(after)) {
         before = after;
         after = NULL;
     }

@@ -189,13 +189,9 @@ static void set_pool(struct engine *e, struct pool *pool)
 static void switch_to(struct engine *e, struct setup *new, struct reload_result *ret_result)
 {
     struct setup *old = e->framework.setup;
-    e->framework.setup = new;
     old->older = e->framework.replaced;
     e->framework.replaced = old;
-    engine_set_backoff(e);
-    queue_forget_profiles(&e->queue);
-    for (size_t i = 0; i < new->profiles.n; i++)
-        queue_add_profile(&e->queue, new->profiles.v[i]);
+    engine_use_setup(e, new);
     struct queue_followed followed =
         queue_follow_profiles(&e->queue, successor, new, engine_now(e));
     /* Pods in flight are moved when they come back: their rejectors may have been removed. */
@@ -214,7 +210,6 @@ int engine_reload(struct engine *e, const struct engine_options *options,
         r = setup_new(&e->framework, &setup, &new, reterr);
     if (r < 0)
         return r;
-    engine_add_metrics(e, new);
     set_pool(e, options->ports.pool);
     switch_to(e, new, ret_result);
     engine_settle(e);

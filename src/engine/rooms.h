@@ -50,12 +50,10 @@ static inline int64_t engine_now(const struct engine *engine)
  * configurations that are no longer used.
  */
 void engine_settle(struct engine *engine);
-/* Applies the backoff of the current configuration to the queue. */
-void engine_set_backoff(struct engine *engine);
+/* Makes the setup the current one: backoff, metrics and plugins of its profiles. */
+void engine_use_setup(struct engine *engine, struct setup *setup);
 /* The setup's part of the options. */
 struct setup_options engine_setup_options(const struct engine_options *options);
-/* Metrics of the setup's profiles begin to exist. */
-void engine_add_metrics(struct engine *engine, const struct setup *setup);
 /* Frees replaced configurations that no cycle uses: reload.c. */
 void engine_reap_setups(struct engine *engine);
 

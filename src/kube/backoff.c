@@ -44,13 +44,6 @@ void ratelimit_init(struct ratelimit *rl, double qps, int64_t burst, int64_t now
     rl->at = now - rl->credit;
 }
 
-int64_t ratelimit_wait(const struct ratelimit *rl, int64_t now)
-{
-    if (rl->interval == 0)
-        return 0;
-    return MAX(MAX(rl->at, now - rl->credit) + rl->interval - now, 0);
-}
-
 int64_t ratelimit_take(struct ratelimit *rl, int64_t now)
 {
     int64_t wait = ratelimit_peek(rl, now);

@@ -45,13 +45,11 @@ struct ratelimit {
 
 /* qps <= 0: no limit. A burst below 1 counts as 1. */
 void ratelimit_init(struct ratelimit *rl, double qps, int64_t burst, int64_t now);
-/* Returns the ns until a token is available; 0: now. */
-int64_t ratelimit_wait(const struct ratelimit *rl, int64_t now);
 /* Takes one token. Returns the ns to wait before using it. */
 int64_t ratelimit_take(struct ratelimit *rl, int64_t now);
 /* Takes one token if one is available; does not wait. */
 void ratelimit_spend(struct ratelimit *rl, int64_t now);
-/* Returns the ns that a token taken now would have to wait. */
+/* Returns the ns until a token is available; 0: now. */
 int64_t ratelimit_peek(const struct ratelimit *rl, int64_t now);
 
 #endif

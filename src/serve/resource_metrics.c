@@ -57,8 +57,7 @@ static void add_rows(rows_vec *rows, const struct pod *pod, const quantity_map *
 
 static bool has_ended(const struct pod *pod)
 {
-    return !str_empty(pod->spec.node_name) && (str_is(pod->status.phase, POD_PHASE_SUCCEEDED) ||
-                                               str_is(pod->status.phase, POD_PHASE_FAILED));
+    return !str_empty(pod->spec.node_name) && pod_is_terminal(pod);
 }
 
 static void add_pod(struct page *page, const struct pod *pod)

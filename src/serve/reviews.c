@@ -181,7 +181,7 @@ static struct caller *next_caller(struct reviews *r)
 static void send_waiting(struct reviews *r)
 {
     for (struct caller *c; (c = next_caller(r));) {
-        int64_t now = loop_now(r->loop), wait = ratelimit_wait(&r->limit, now);
+        int64_t now = loop_now(r->loop), wait = ratelimit_peek(&r->limit, now);
         if (wait > 0) {
             loop_timer_set(&r->next_token, wait);
             return;

@@ -100,9 +100,7 @@ static const struct owned *find_owned(const struct expansion *e, struct str kind
 
 static bool is_active(const struct pod *pod)
 {
-    return !pod->metadata.deletion_timestamp.set &&
-           !str_is(pod->status.phase, POD_PHASE_SUCCEEDED) &&
-           !str_is(pod->status.phase, POD_PHASE_FAILED);
+    return !pod->metadata.deletion_timestamp.set && !pod_is_terminal(pod);
 }
 
 /* A dump may contain Deployments and pods without the ReplicaSets between them. */

@@ -36,13 +36,6 @@ static void bound(struct berth_binding_op *op)
 
 /* --- failed ----------------------------------------------------------------------------------- */
 
-static void remember_lost(struct bindings *b, struct berth_pod *pod)
-{
-    if (b->framework->features.on[FEATURE_BERTH_GANGS_HOLD_NOTHING] &&
-        !str_empty(pod_group_of(pod->pod)))
-        vec_push(&b->lost, pod_info_ref(pod));
-}
-
 /*
  * Undoes Reserve and assume, puts the pod back and frees the op. Upstream treats the freed room as
  * the deletion of an assigned pod: after an error the pod itself is woken by that event as well, a
@@ -65,7 +58,8 @@ static void failed(struct berth_binding_op *op, const struct cycle_failure *fail
     report_failed(b->report, op->queued, failure, op->started, op->cycle);
     if (forgotten && !failure->error)
         queue_event(b->queue, &event, framework_now(fw));
-    remember_lost(b, op->pod);
+    if (!str_empty(pod_group_of(op->pod->pod)))
+        vec_push(&b->lost, pod_info_ref(op->pod));
     binding_op_free(op);
 }
 

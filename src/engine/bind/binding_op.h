@@ -30,10 +30,7 @@ struct bindings {
     struct heap held;                          /* by Permit, the earliest deadline on top */
     VEC(struct berth_binding_op *) newly_held; /* since ready ops were last run; NULL: ended */
     struct berth_status status; /* of one plugin call; not read after the function that made it */
-    /*
-     * Pods of groups whose binding has failed, with a reference each, if BerthGangsHoldNothing is
-     * on. The caller takes them: gang.h.
-     */
+    /* Pods of groups whose binding has failed, with a reference each. The caller takes them. */
     VEC(struct berth_pod *) lost;
 };
 

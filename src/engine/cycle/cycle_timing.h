@@ -62,4 +62,12 @@ static inline void plugin_evaluated(const struct berth_cycle *cycle, const struc
                                     n);
 }
 
+/* The scheduling algorithm, which began at `started`, is over. */
+static inline void cycle_algorithm_done(struct berth_cycle *cycle, int64_t started)
+{
+    cycle_mark(cycle);
+    if (cycle->framework->metrics)
+        scheduler_metrics_algorithm(cycle->framework->metrics, cycle->mark - started);
+}
+
 #endif

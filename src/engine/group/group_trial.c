@@ -5,15 +5,12 @@
 
 static void try_member(struct groups *g, struct berth_queued_pod *member)
 {
-    struct scheduler_metrics *metrics = g->framework->metrics;
     struct berth_cycle *cycle = group_run_new_cycle(g, member);
     struct berth_pod *pod = pod_info_ref(member->pod);
     struct cycle_failure failure = {0};
-    int64_t began = framework_now(g->framework);
+    int64_t began = vec_last(&g->cycle.run.tries).began;
     struct berth_node *node = cycle_try(cycle, pod, &failure);
-    cycle_mark(cycle);
-    if (metrics)
-        scheduler_metrics_algorithm(metrics, cycle->mark - began);
+    cycle_algorithm_done(cycle, began);
     cycle_end(cycle);
     if (node)
         group_run_placed(g, cycle, node);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/group/placements.h"
 
-#define MAX_SCORE 100
-
 void placement_add(struct berth_placements *out, struct str name, const struct berth_str *nodes,
                    size_t n)
 {
@@ -85,12 +83,12 @@ bool placement_score(struct berth_cycle *cycle, const struct berth_pod_group *gr
         if (!score_by(cycle, h, group, placements, scores, failure))
             return false;
         for (size_t k = 0; k < n; k++) {
-            if (scores[k] < 0 || scores[k] > MAX_SCORE) {
+            if (scores[k] < 0 || scores[k] > MAX_NODE_SCORE) {
                 cycle_failure_error(failure,
                                     "applying score defaultWeights on PlacementScore plugins: "
                                     "plugin \"%s\" returns an invalid score %lld, it should in the "
                                     "range of [0, %d] after normalizing",
-                                    h->plugin->name, (long long)scores[k], MAX_SCORE);
+                                    h->plugin->name, (long long)scores[k], MAX_NODE_SCORE);
                 return false;
             }
             totals[k] += scores[k] * h->placement_weight;

@@ -240,7 +240,8 @@ void scheduler_metrics_group_attempt(struct scheduler_metrics *m, struct str pro
 
 /* --- for plugins ------------------------------------------------------------------------------ */
 
-/* handle_metrics() may be NULL: metrics are off. All functions below allow that. */
+/* handle_metrics() may return NULL: metrics are off. The functions below allow that. */
+
 /* DefaultPreemption's PostFilter ran. */
 void scheduler_metrics_preemption_attempt(struct scheduler_metrics *m);
 /* A candidate with so many victims was selected. */
