@@ -45,7 +45,6 @@ struct berth_binding_op *binding_op_new(struct bindings *b, struct berth_queued_
     vec_push(&b->ops, op);
     op->pod = pod_info_assume(queued->pod, str_of(node->name));
     op->node_name = op->pod->node_name;
-    INVARIANT(!binding_op_of(b, pod_info_key(op->pod)));
     map_put(&b->by_pod, pod_info_key(op->pod), op);
     return op;
 }
