@@ -6,6 +6,8 @@
 
 #define RETRY_FIRST (20 * NSEC_PER_MSEC)
 #define RETRY_LAST  (10 * NSEC_PER_SEC)
+/* Then the object is left alone until it changes: nothing is tried forever. */
+#define MAX_FAILURES 16
 
 /* A write that is not answered. */
 struct flight {
@@ -551,7 +553,7 @@ static void item_answered(struct controllers *c, struct item *item, bool ok)
     }
     if (ok) {
         item->n_failures = 0;
-    } else {
+    } else if (item->n_failures < MAX_FAILURES) {
         int64_t delay = RETRY_FIRST << MIN(item->n_failures, 9U);
         item->n_failures++;
         look_again(c, item, c->now + MIN(delay, RETRY_LAST));
