@@ -36,6 +36,7 @@ type options struct {
 	save     string
 	ignore   string
 	print    bool
+	csi      int
 	full     bool
 	volumes  bool
 	groups   bool
@@ -64,6 +65,7 @@ func main() {
 	flag.BoolVar(&o.volumes, "volumes", false, "all clusters have volumes, claims and storage classes")
 	flag.BoolVar(&o.groups, "groups", false, "compare only the first attempts of pod groups")
 	flag.BoolVar(&o.print, "print", false, "print the case of -seed without running it")
+	flag.IntVar(&o.csi, "translations", 0, "only print so many volumes and their translations to CSI")
 	flag.BoolVar(&o.coverage, "coverage", false, "print what the cases covered")
 	flag.IntVar(&o.bench, "bench", 0, "only measure this many preemptions")
 	flag.IntVar(&o.nodes, "nodes", 5000, "nodes of the measured cluster")
@@ -75,6 +77,10 @@ func main() {
 	}
 	if o.seed == 0 {
 		o.seed = 1 + rand.Uint64N(1_000_000_000)
+	}
+	if o.csi > 0 {
+		writeTranslations(o.seed, o.csi)
+		return
 	}
 	if o.print {
 		os.Stdout.Write(encodeIndented(o.draw(o.seed)))
