@@ -182,15 +182,6 @@ static int admit(struct scenario *s, struct object *o, struct err *reterr)
 
 /* --- unevaluated features --------------------------------------------------------------------- */
 
-static bool has_claim(const struct pod_spec *spec)
-{
-    for (size_t i = 0; i < spec->volumes.n; i++)
-        if (spec->volumes.v[i].source.persistent_volume_claim ||
-            spec->volumes.v[i].source.ephemeral)
-            return true;
-    return false;
-}
-
 static bool has_inline_csi(const struct pod_spec *spec)
 {
     for (size_t i = 0; i < spec->volumes.n; i++)
@@ -225,8 +216,6 @@ static const struct {
     bool (*applies)(const struct pod_spec *spec);
     const char *text;
 } rows[] = {
-    {has_claim, "persistent volume claims and ephemeral volumes are not supported yet: the pod "
-                "stays pending unless the plugin VolumeBinding is disabled"},
     {has_inline_csi, "attach limits of inline CSI volumes are not checked"},
     {has_disk, "attach limits and conflicts of in-tree disk volumes are not checked"},
 };
