@@ -124,6 +124,8 @@ struct cel_overload {
 struct cel_library {
     const struct cel_overload *overloads;
     size_t n;
+    const struct cel_type *const *types; /* that expressions may name: type(x) == net.IP */
+    size_t n_types;
 };
 
 #endif

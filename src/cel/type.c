@@ -61,7 +61,7 @@ bool cel_type_equal(const struct cel_type *a, const struct cel_type *b)
 {
     if (a == b)
         return true;
-    if (a->kind != b->kind || a->n_params != b->n_params || a->nullable != b->nullable ||
+    if (a->kind != b->kind || a->n_params != b->n_params || a->var != b->var ||
         !str_eq(a->name, b->name))
         return false;
     for (size_t i = 0; i < a->n_params; i++) {
@@ -98,10 +98,6 @@ static const char *message_name(enum cel_type_kind kind)
 static void write_params(const struct cel_type *t, struct buf *out,
                          void (*write)(const struct cel_type *, struct buf *))
 {
-    if (t->nullable) {
-        buf_add_printf(out, "wrapper(%.*s)", STR_ARG(t->name));
-        return;
-    }
     buf_add_str(out, t->name);
     for (size_t i = 0; i < t->n_params; i++) {
         buf_add_cstr(out, i == 0 ? "(" : ", ");

@@ -45,7 +45,7 @@ struct cel_type {
     struct str name; /* as type(x) and messages show it */
     size_t n_params;
     const struct cel_type *params[2];
-    bool nullable; /* a wrapper type such as wrapper(int): null is one of its values */
+    uint32_t var; /* of CEL_T_PARAM: the number of a variable of the checker; 0: only a name */
 };
 
 #define CEL_LIST_OF(elem)                                                                \

@@ -255,8 +255,6 @@ bool cel_value_has_type(struct cel_value v, const struct cel_type *type)
 {
     if (type->kind == CEL_T_DYN || type->kind == CEL_T_ANY || type->kind == CEL_T_PARAM)
         return true;
-    if (type->nullable && v.kind == CEL_NULL)
-        return true;
     if (!str_eq(type->name, cel_type_of(v)->name))
         return false;
     if (v.kind == CEL_LIST && type->n_params == 1 && v.list->n > 0)
