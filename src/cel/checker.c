@@ -282,7 +282,7 @@ static void resolve(struct checker *c, struct cel_expr *e, const struct cel_func
         e->overloads[e->n_overloads++] = o;
         if (!type)
             type = result;
-        else if (!is_dyn(type) && !cel_type_equal(result, type))
+        else if (!is_dyn(type) && !cel_same_type(&c->types, result, type))
             type = &cel_dyn_type;
     }
     if (type)

@@ -93,10 +93,11 @@ typedef bool cel_estimate_fn(const struct cel_estimate_call *call, struct cel_es
 enum {
     CEL_MEMBER = 1 << 0,   /* x.f(y): args[0] is the type of x */
     CEL_ANY_ARGS = 1 << 1, /* fn is called with values of any types and judges them itself */
-    /* `cost` applies only if the checker chose this overload alone (upstream's costs by id: the
-     * language itself, OverloadCostTracker). Otherwise it applies to every call of the function
-     * (upstream's costs by name: Kubernetes' CostEstimator.CallCost). */
-    CEL_COST_BY_ID = 1 << 2,
+    /* The cost is that of all overloads of this name, also if the checker left several to choose
+     * from at run time (upstream: Kubernetes' CostEstimator.CallCost). Without this flag it applies
+     * only if the checker chose this overload alone (upstream: costs by id); else a call costs 1.
+     */
+    CEL_COST_BY_NAME = 1 << 2,
     CEL_NON_STRICT = 1 << 3, /* fn is called with errors, too */
 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cel/literal.h"
 
-#include <errno.h>
 #include <math.h>
 
 #include "codec/utf8.h"
@@ -139,4 +138,60 @@ bool cel_parse_double(struct str text, double *ret)
     *ret = strtod(copy, NULL);
     free(copy);
     return isfinite(*ret);
+}
+
+static bool special_float(struct str text, double *ret)
+{
+    bool negative = text.p[0] == '-';
+    if (negative || text.p[0] == '+')
+        text = str_slice(text, 1, text.n);
+    if (str_eq_fold(text, STR("inf")) || str_eq_fold(text, STR("infinity")))
+        *ret = negative ? -INFINITY : INFINITY;
+    else if (str_eq_fold(text, STR("nan")) && !negative)
+        *ret = NAN;
+    else
+        return false;
+    return true;
+}
+
+static size_t skip(struct str s, size_t at, bool hex)
+{
+    while (at < s.n && (hex ? hex_digit(s.p[at]) >= 0 : s.p[at] >= '0' && s.p[at] <= '9'))
+        at++;
+    return at;
+}
+
+/* [+-] digits [. digits] [exponent], at least one digit; a hexadecimal number needs its exponent.
+ */
+static bool is_float(struct str s)
+{
+    size_t at = s.n > 0 && (s.p[0] == '+' || s.p[0] == '-'), digits;
+    bool hex = s.n > at + 1 && s.p[at] == '0' && (s.p[at + 1] | 0x20) == 'x';
+    at += hex ? 2 : 0;
+    size_t begin = at;
+    at = skip(s, at, hex);
+    digits = at - begin;
+    if (at < s.n && s.p[at] == '.') {
+        begin = ++at;
+        at = skip(s, at, hex);
+        digits += at - begin;
+    }
+    bool exponent = at < s.n && (s.p[at] | 0x20) == (hex ? 'p' : 'e');
+    if (exponent) {
+        at++;
+        if (at < s.n && (s.p[at] == '+' || s.p[at] == '-'))
+            at++;
+        begin = at;
+        at = skip(s, at, false);
+        if (at == begin)
+            return false;
+    }
+    return digits > 0 && at == s.n && (exponent || !hex);
+}
+
+bool cel_parse_go_float(struct str text, double *ret)
+{
+    if (text.n == 0)
+        return false;
+    return special_float(text, ret) || (is_float(text) && cel_parse_double(text, ret));
 }

@@ -18,5 +18,7 @@ const char *cel_unquote(struct arena *a, struct str text, bool bytes, struct str
 bool cel_parse_int(struct str text, bool negative, int64_t *ret) MUST_CHECK;
 bool cel_parse_uint(struct str text, uint64_t *ret) MUST_CHECK;
 bool cel_parse_double(struct str text, double *ret) MUST_CHECK;
+/* What Go's ParseFloat reads: also .5, 5., +1, inf, NaN, 0x1p-2. False if it does not. */
+bool cel_parse_go_float(struct str text, double *ret) MUST_CHECK;
 
 #endif

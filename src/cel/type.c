@@ -57,20 +57,6 @@ const struct cel_type *cel_new_type_type(struct arena *a, const struct cel_type 
     return new_type(a, CEL_T_TYPE, cel_type_type.name, of, NULL);
 }
 
-bool cel_type_equal(const struct cel_type *a, const struct cel_type *b)
-{
-    if (a == b)
-        return true;
-    if (a->kind != b->kind || a->n_params != b->n_params || a->var != b->var ||
-        !str_eq(a->name, b->name))
-        return false;
-    for (size_t i = 0; i < a->n_params; i++) {
-        if (!cel_type_equal(a->params[i], b->params[i]))
-            return false;
-    }
-    return true;
-}
-
 bool cel_type_is_optional(const struct cel_type *t)
 {
     return t->kind == CEL_T_OPAQUE && str_eq(t->name, cel_optional_a_type.name);
@@ -99,7 +85,7 @@ static void write_params(const struct cel_type *t, struct buf *out,
                          void (*write)(const struct cel_type *, struct buf *))
 {
     buf_add_str(out, t->name);
-    for (size_t i = 0; i < t->n_params; i++) {
+    for (size_t i = 0; i < t->n_params && !out->overflow; i++) {
         buf_add_cstr(out, i == 0 ? "(" : ", ");
         write(t->params[i], out);
     }

@@ -81,8 +81,6 @@ const struct cel_type *cel_new_optional_type(struct arena *a, const struct cel_t
 
 const struct cel_type *cel_new_type_type(struct arena *a, const struct cel_type *of);
 
-/* The same type, including its parameters. */
-bool cel_type_equal(const struct cel_type *a, const struct cel_type *b);
 bool cel_type_is_optional(const struct cel_type *t);
 /* As messages of the checker show it: list(int), map(string, dyn), optional_type(A). */
 void cel_type_write(const struct cel_type *t, struct buf *out);

@@ -56,8 +56,7 @@ static bool is_dyn(const struct cel_type *t)
     return t->kind == CEL_T_DYN || t->kind == CEL_T_ANY;
 }
 
-/* As cel_type_equal, counted. */
-static bool same(struct cel_unifier *u, const struct cel_type *a, const struct cel_type *b)
+bool cel_same_type(struct cel_unifier *u, const struct cel_type *a, const struct cel_type *b)
 {
     if (a == b)
         return true;
@@ -65,7 +64,7 @@ static bool same(struct cel_unifier *u, const struct cel_type *a, const struct c
         !str_eq(a->name, b->name))
         return false;
     for (size_t i = 0; i < a->n_params; i++) {
-        if (!same(u, a->params[i], b->params[i]))
+        if (!cel_same_type(u, a->params[i], b->params[i]))
             return false;
     }
     return true;
@@ -94,7 +93,7 @@ static bool is_general(struct cel_unifier *u, const struct cel_type *a, const st
     case CEL_T_TYPE:
         return true;
     default:
-        return same(u, a, b);
+        return cel_same_type(u, a, b);
     }
 }
 
@@ -108,7 +107,7 @@ const struct cel_type *cel_most_general(struct cel_unifier *u, const struct cel_
 static bool is_free_of(struct cel_unifier *u, const struct cel_type *var,
                        const struct cel_type *within)
 {
-    if (!step(u) || same(u, var, within))
+    if (!step(u) || cel_same_type(u, var, within))
         return false;
     if (within->kind == CEL_T_PARAM) {
         const struct cel_type *to = find(u, within);
@@ -128,7 +127,7 @@ static bool stands_for(struct cel_unifier *u, const struct cel_type *t, const st
                        bool *ret_bound)
 {
     *ret_bound = true;
-    if (same(u, t, var))
+    if (cel_same_type(u, t, var))
         return true;
     const struct cel_type *bound = find(u, var);
     if (!bound) {
@@ -138,7 +137,7 @@ static bool stands_for(struct cel_unifier *u, const struct cel_type *t, const st
         bind_var(u, var, t);
         return true;
     }
-    if (same(u, t, bound))
+    if (cel_same_type(u, t, bound))
         return true;
     if (!assign(u, t, bound))
         return false;

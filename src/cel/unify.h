@@ -41,6 +41,8 @@ bool cel_assignable_all(struct cel_unifier *u, const struct cel_type *const *fro
 /* With bound variables replaced; free ones become dyn if asked. */
 const struct cel_type *cel_substitute(struct cel_unifier *u, const struct cel_type *t,
                                       bool free_to_dyn);
+/* The same type, including its parameters. */
+bool cel_same_type(struct cel_unifier *u, const struct cel_type *a, const struct cel_type *b);
 /* The one of two types that is less specific. */
 const struct cel_type *cel_most_general(struct cel_unifier *u, const struct cel_type *a,
                                         const struct cel_type *b);

@@ -115,7 +115,20 @@ static bool key_equal(struct cel_value a, struct cel_value b)
                x.magnitude == y.magnitude && !(a.kind == CEL_DOUBLE && a.d != a.d);
     if (a.kind != b.kind)
         return false;
-    return a.kind == CEL_BOOL ? a.b == b.b : a.kind == CEL_STRING && str_eq(a.s, b.s);
+    switch (a.kind) {
+    case CEL_NULL:
+        return true;
+    case CEL_BOOL:
+        return a.b == b.b;
+    case CEL_STRING:
+        return str_eq(a.s, b.s);
+    case CEL_DURATION:
+        return a.i == b.i;
+    case CEL_TIMESTAMP:
+        return a.sec == b.sec && a.nsec == b.nsec;
+    default: /* found by identity upstream, that is, never */
+        return false;
+    }
 }
 
 static uint64_t key_hash(struct cel_value v)
@@ -201,6 +214,11 @@ void cel_map_replace(struct arena *a, struct cel_map *map, struct cel_value key,
         e->value = value;
     else
         cel_map_put(a, map, key, value);
+}
+
+bool cel_map_has(const struct cel_map *map, struct cel_value key)
+{
+    return find_entry(map, key) != NULL;
 }
 
 const struct cel_value *cel_map_find(const struct cel_map *map, struct cel_value key)

@@ -143,8 +143,9 @@ struct cel_value cel_error(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2,
 /* "no such overload": the arguments do not suit the function. */
 struct cel_value cel_no_such_overload(void);
 
-/* As upstream's %v shows a value in messages. */
+/* As upstream's %v and %T show a value in messages. */
 void cel_value_write(struct cel_value v, struct buf *out);
+struct str cel_go_type(struct cel_value v);
 
 /* --- lists ---------------------------------------------------------------------------------- */
 
@@ -156,6 +157,8 @@ struct cel_list {
     uint64_t n; /* saturates */
     const struct cel_value *items;
     const struct cel_list *left, *right; /* items == NULL and n > 0 */
+    size_t capacity;                     /* of items, if grows */
+    bool grows; /* the accumulator of a comprehension: + appends in place, as upstream's does */
 };
 
 /* Borrows items. */
@@ -176,6 +179,7 @@ struct cel_map_entry {
  * as upstream's device.attributes does; NULL: "no such key".
  */
 struct cel_map {
+    bool grows; /* the accumulator of a comprehension */
     size_t n, capacity;
     struct cel_map_entry *entries;
     uint32_t *index; /* open addressing, entry number + 1; NULL while the map is small */
@@ -190,6 +194,8 @@ bool cel_map_put(struct arena *a, struct cel_map *map, struct cel_value key,
 /* Adds the entry or replaces its value. */
 void cel_map_replace(struct arena *a, struct cel_map *map, struct cel_value key,
                      struct cel_value value);
+/* The entry alone, without the fallback. */
+bool cel_map_has(const struct cel_map *map, struct cel_value key);
 /* NULL if there is none (and no fallback). */
 const struct cel_value *cel_map_find(const struct cel_map *map, struct cel_value key);
 static inline struct cel_value cel_map_value(const struct cel_map *map)
