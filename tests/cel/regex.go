@@ -97,7 +97,7 @@ func drawRegex(r *rand.Rand) regexCase {
 
 // regexLimits are expressions at the limits of size and depth.
 func regexLimits() []regexCase {
-	texts := []string{"", "aaa", strings.Repeat("a", 2000)}
+	texts := []string{"", "aaa", strings.Repeat("a", 200)}
 	out := []regexCase{}
 	for _, n := range []int{300, 499, 500, 998, 999, 1000, 1001, 5000} {
 		out = append(out,
@@ -107,10 +107,10 @@ func regexLimits() []regexCase {
 			regexCase{strings.Repeat("a", n), texts},
 			regexCase{strings.Repeat("a|", n), texts},
 			regexCase{strings.Repeat(`\pL`, n), texts},
-			regexCase{strings.Repeat("(a?)", n) + strings.Repeat("a", n), texts})
+			regexCase{strings.Repeat("a?", n) + strings.Repeat("a", n), texts[:2]})
 	}
-	for _, n := range []int{1, 3, 4, 100} {
-		out = append(out, regexCase{"(?:" + strings.Repeat("[ab]|cd*", 1000*n) + "){1000}", nil},
+	for _, n := range []int{1, 2} {
+		out = append(out, regexCase{"(?:" + strings.Repeat("[ab]|cd*", 400*n) + "){1000}", nil},
 			regexCase{strings.Repeat("((xx)?){1000}", 10*n), nil})
 	}
 	return append(out, regexCase{"(a*)*b", texts}, regexCase{"(a|aa)+$", texts}, regexCase{"(x+x+)+y", []string{strings.Repeat("x", 3000)}})

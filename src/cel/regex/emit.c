@@ -150,7 +150,8 @@ static void emit_simple(struct emitter *e, enum node_op op, struct node *sub, bo
         emit_plus(e, sub, lazy);
     } else {
         emit(e, sub);
-        e->code.v[add(e, OP_JUMP, 0)].out = split;
+        uint32_t jump = add(e, OP_JUMP, 0);
+        e->code.v[jump].out = split;
     }
     set_exit(e, split, lazy, here(e));
 }

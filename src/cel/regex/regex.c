@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
+#include "base/buf.h"
 #include "cel/regex/syntax.h"
 
 int regex_new(struct str expression, struct arena *a, const struct regex **ret_regex,
@@ -23,7 +24,16 @@ int regex_new(struct str expression, struct arena *a, const struct regex **ret_r
 
 struct str regex_error_text(const struct regex_error *error, struct arena *a)
 {
-    return arena_printf(a, "error parsing regexp: %s: `%.*s`", error->what, STR_ARG(error->part));
+    /* The expression may contain NUL. */
+    struct buf b = BUF_INIT;
+    buf_add_cstr(&b, "error parsing regexp: ");
+    buf_add_cstr(&b, error->what);
+    buf_add_cstr(&b, ": `");
+    buf_add_str(&b, error->part);
+    buf_add_cstr(&b, "`");
+    struct str text = arena_dup(a, buf_str(&b));
+    buf_release(&b);
+    return text;
 }
 
 size_t regex_groups(const struct regex *re)
