@@ -3,7 +3,6 @@ module berth.test/cel
 go 1.26.0
 
 require (
-	k8s.io/dynamic-resource-allocation v0.36.3
 	github.com/go-logr/logr v1.4.3
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3
@@ -16,7 +15,6 @@ require (
 )
 
 require (
-	k8s.io/dynamic-resource-allocation v0.36.3
 	cel.dev/expr v0.25.1 // indirect
 	github.com/antlr4-go/antlr/v4 v4.13.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
