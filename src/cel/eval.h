@@ -15,8 +15,8 @@
 struct cel_eval {
     struct arena *arena;
     uint64_t cost, limit; /* spent so far; the evaluation ends once cost > limit */
+    uint64_t work;        /* steps of comparisons, which cost nothing; bounded as well */
     bool exceeded;        /* ends the evaluation with "actual cost limit exceeded" */
-    struct cel_cost_stack *stack;
 };
 
 /*
@@ -38,9 +38,9 @@ const struct cel_value *cel_list_items(struct cel_eval *e, const struct cel_list
 bool cel_equal(struct cel_eval *e, struct cel_value a, struct cel_value b);
 
 /*
- * The order of < and >: *ret_order is -1, 0 or 1. False if there is none between the two (then the
- * function returns cel_no_such_overload()), 2 in *ret_order for NaN, which is unordered.
+ * The order of < and >: an int of -1, 0 or 1, or an error ("no such overload", "NaN values cannot
+ * be ordered").
  */
-bool cel_compare(struct cel_value a, struct cel_value b, int *ret_order);
+struct cel_value cel_compare(struct cel_value a, struct cel_value b);
 
 #endif

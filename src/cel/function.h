@@ -93,6 +93,11 @@ typedef bool cel_estimate_fn(const struct cel_estimate_call *call, struct cel_es
 enum {
     CEL_MEMBER = 1 << 0,   /* x.f(y): args[0] is the type of x */
     CEL_ANY_ARGS = 1 << 1, /* fn is called with values of any types and judges them itself */
+    /* `cost` applies only if the checker chose this overload alone (upstream's costs by id: the
+     * language itself, OverloadCostTracker). Otherwise it applies to every call of the function
+     * (upstream's costs by name: Kubernetes' CostEstimator.CallCost). */
+    CEL_COST_BY_ID = 1 << 2,
+    CEL_NON_STRICT = 1 << 3, /* fn is called with errors, too */
 };
 
 struct cel_overload {
@@ -119,6 +124,8 @@ struct cel_overload {
 struct cel_library {
     const struct cel_overload *overloads;
     size_t n;
+    const struct cel_type *const *types; /* that expressions may name: type(x) == net.IP */
+    size_t n_types;
 };
 
 #endif

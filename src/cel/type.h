@@ -45,7 +45,7 @@ struct cel_type {
     struct str name; /* as type(x) and messages show it */
     size_t n_params;
     const struct cel_type *params[2];
-    bool nullable; /* a wrapper type such as wrapper(int): null is one of its values */
+    uint32_t var; /* of CEL_T_PARAM: the number of a variable of the checker; 0: only a name */
 };
 
 #define CEL_LIST_OF(elem)                                                                \
@@ -79,10 +79,14 @@ const struct cel_type *cel_new_map_type(struct arena *a, const struct cel_type *
                                         const struct cel_type *elem);
 const struct cel_type *cel_new_optional_type(struct arena *a, const struct cel_type *elem);
 
+const struct cel_type *cel_new_type_type(struct arena *a, const struct cel_type *of);
+
 /* The same type, including its parameters. */
 bool cel_type_equal(const struct cel_type *a, const struct cel_type *b);
 bool cel_type_is_optional(const struct cel_type *t);
 /* As messages of the checker show it: list(int), map(string, dyn), optional_type(A). */
 void cel_type_write(const struct cel_type *t, struct buf *out);
+/* As the message about the type of a whole expression shows it: google.protobuf.Duration, <A>. */
+void cel_type_write_declared(const struct cel_type *t, struct buf *out);
 
 #endif

@@ -45,7 +45,10 @@ struct cel_value {
         uint64_t u;
         double d;
         struct str s;
-        int64_t sec; /* since 1970 */
+        struct {
+            int64_t sec;  /* since 1970 */
+            int32_t zone; /* seconds east of UTC, as written; only string() shows it */
+        };
         const struct cel_list *list;
         const struct cel_map *map;
         const struct cel_type *type;
@@ -140,6 +143,9 @@ struct cel_value cel_error(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2,
 /* "no such overload": the arguments do not suit the function. */
 struct cel_value cel_no_such_overload(void);
 
+/* As upstream's %v shows a value in messages. */
+void cel_value_write(struct cel_value v, struct buf *out);
+
 /* --- lists ---------------------------------------------------------------------------------- */
 
 /*
@@ -181,6 +187,9 @@ struct cel_map *cel_map_new(struct arena *a, size_t capacity);
 /* False if the key is there already; the entry is then unchanged. */
 bool cel_map_put(struct arena *a, struct cel_map *map, struct cel_value key,
                  struct cel_value value);
+/* Adds the entry or replaces its value. */
+void cel_map_replace(struct arena *a, struct cel_map *map, struct cel_value key,
+                     struct cel_value value);
 /* NULL if there is none (and no fallback). */
 const struct cel_value *cel_map_find(const struct cel_map *map, struct cel_value key);
 static inline struct cel_value cel_map_value(const struct cel_map *map)
