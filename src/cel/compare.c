@@ -64,7 +64,8 @@ static bool lists_equal(struct cel_eval *e, const struct cel_list *a, const stru
     if (!x || !y)
         return false;
     for (uint64_t i = 0; i < a->n; i++) {
-        if (!cel_equal(e, x[i], y[i]))
+        /* As in upstream, elements that cannot be compared do not make a difference. */
+        if (cel_equality(e, x[i], y[i]) == CEL_UNEQUAL)
             return false;
     }
     return true;
@@ -76,7 +77,7 @@ static bool maps_equal(struct cel_eval *e, const struct cel_map *a, const struct
         return false;
     for (size_t i = 0; i < a->n; i++) {
         const struct cel_value *other = cel_map_find(b, a->entries[i].key);
-        if (!other || !cel_equal(e, a->entries[i].value, *other))
+        if (!other || cel_equality(e, a->entries[i].value, *other) == CEL_UNEQUAL)
             return false;
     }
     return true;
@@ -113,14 +114,9 @@ static bool is_nan(struct cel_value v)
     return v.kind == CEL_DOUBLE && v.d != v.d;
 }
 
-bool cel_equal(struct cel_eval *e, struct cel_value a, struct cel_value b)
+/* Values of the same kind, which is neither optional nor object. */
+static bool same_kind_equal(struct cel_eval *e, struct cel_value a, struct cel_value b)
 {
-    if (!work(e))
-        return false;
-    if (is_number(a))
-        return is_number(b) && !is_nan(a) && !is_nan(b) && order_of_numbers(a, b) == 0;
-    if (a.kind != b.kind)
-        return false;
     switch (a.kind) {
     case CEL_NULL:
         return true;
@@ -139,15 +135,32 @@ bool cel_equal(struct cel_eval *e, struct cel_value a, struct cel_value b)
         return maps_equal(e, a.map, b.map);
     case CEL_TYPE:
         return str_eq(a.type->name, b.type->name);
-    case CEL_OPTIONAL:
-        if (!a.optional || !b.optional)
-            return a.optional == b.optional;
-        return cel_equal(e, *a.optional, *b.optional);
-    case CEL_OBJECT:
-        return a.object->class == b.object->class && a.object->class->equal(a.object, b.object);
     default:
         return false;
     }
+}
+
+enum cel_equality cel_equality(struct cel_eval *e, struct cel_value a, struct cel_value b)
+{
+    if (!work(e))
+        return CEL_UNEQUAL;
+    if (is_number(a))
+        return is_number(b) && !is_nan(a) && !is_nan(b) && order_of_numbers(a, b) == 0;
+    /* The object on the left judges; one on the right is just another type. */
+    if (a.kind == CEL_OBJECT && b.kind != CEL_NULL)
+        return a.object->class->equal(a.object, b);
+    if (a.kind != b.kind)
+        return CEL_UNEQUAL;
+    if (a.kind != CEL_OPTIONAL)
+        return same_kind_equal(e, a, b);
+    if (!a.optional || !b.optional)
+        return a.optional == b.optional;
+    return cel_equality(e, *a.optional, *b.optional);
+}
+
+bool cel_equal(struct cel_eval *e, struct cel_value a, struct cel_value b)
+{
+    return cel_equality(e, a, b) == CEL_EQUAL;
 }
 
 static struct cel_value sign_of(int order)

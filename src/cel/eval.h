@@ -36,6 +36,8 @@ const struct cel_value *cel_list_items(struct cel_eval *e, const struct cel_list
  * different types. Sets e->exceeded (and returns false) if the values are too large to be compared.
  */
 bool cel_equal(struct cel_eval *e, struct cel_value a, struct cel_value b);
+/* The same; CEL_NOT_COMPARABLE is what == fails with: "no such overload". */
+enum cel_equality cel_equality(struct cel_eval *e, struct cel_value a, struct cel_value b);
 
 /*
  * The order of < and >: an int of -1, 0 or 1, or an error ("no such overload", "NaN values cannot

@@ -62,9 +62,12 @@ struct cel_value {
  *
  *     struct quantity_object { struct cel_object base; struct quantity quantity; };
  */
+enum cel_equality { CEL_UNEQUAL, CEL_EQUAL, CEL_NOT_COMPARABLE /* "no such overload" */ };
+
 struct cel_object_class {
     const struct cel_type *type;
-    bool (*equal)(const struct cel_object *a, const struct cel_object *b); /* both of this class */
+    /* a is of this class, b is any value but null. Upstream's objects do not compare with others. */
+    enum cel_equality (*equal)(const struct cel_object *a, struct cel_value b);
     uint64_t (*size)(const struct cel_object *o); /* for costs; NULL: not a sizer, counts as 1 */
 };
 
