@@ -119,7 +119,11 @@ static const struct cel_type *field_type(struct checker *c, const struct cel_exp
         const struct cel_type *type = cel_env_field(c->env, target, field);
         if (type)
             return type;
-        cel_source_report(c->source, e->offset, "undefined field '%.*s'", STR_ARG(field));
+        if (target == c->env->device)
+            cel_source_report(c->source, e->offset, "undefined field '%.*s'", STR_ARG(field));
+        else
+            cel_source_report(c->source, e->offset, "unexpected failed resolution of '%.*s'",
+                              STR_ARG(target->name));
         return &cel_error_type;
     }
     case CEL_T_PARAM:
@@ -161,6 +165,9 @@ static void check_select(struct checker *c, struct cel_expr *e)
 static void check_optional_select(struct checker *c, struct cel_expr *e)
 {
     struct str field = e->call.args[1]->literal.s;
+    const struct cel_function *f = cel_env_function(c->env, e->call.function);
+    e->overloads = f->overloads;
+    e->n_overloads = f->n;
     e->call.args[1]->type = &cel_string_type;
     e->type = resolved(c, select_type(c, e, e->call.args[0], field, true));
 }

@@ -260,9 +260,11 @@ struct cel_token cel_lexer_next(struct cel_lexer *l)
         if (try_token(l, &t, &failed))
             return t;
         uint32_t to = MIN(failed + 1, l->source->n);
-        struct str text = cel_source_text(l->source, l->at, to);
-        cel_source_report(l->source, l->at, "Syntax error: token recognition error at: '%.*s'",
-                          STR_ARG(text));
+        if (!l->quiet) {
+            struct str text = cel_source_text(l->source, l->at, to);
+            cel_source_report(l->source, l->at, "Syntax error: token recognition error at: '%.*s'",
+                              STR_ARG(text));
+        }
         l->at = to;
     }
 }

@@ -42,6 +42,7 @@ struct cel_token {
 struct cel_lexer {
     struct cel_source *source;
     uint32_t at;
+    bool quiet; /* looks ahead: what is no token is not reported */
 };
 
 struct cel_token cel_lexer_next(struct cel_lexer *l);

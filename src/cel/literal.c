@@ -189,9 +189,31 @@ static bool is_float(struct str s)
     return digits > 0 && at == s.n && (exponent || !hex);
 }
 
+/* Digits may be separated by single underscores: 1_000. */
+static bool drop_underscores(struct str text, char *out, size_t *ret_n)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] != '_')
+            out[n++] = text.p[i];
+        else if (i == 0 || i + 1 == text.n || hex_digit(text.p[i + 1]) < 0 ||
+                 (hex_digit(text.p[i - 1]) < 0 && (text.p[i - 1] | 0x20) != 'x'))
+            return false;
+    }
+    *ret_n = n;
+    return true;
+}
+
 bool cel_parse_go_float(struct str text, double *ret)
 {
     if (text.n == 0)
         return false;
-    return special_float(text, ret) || (is_float(text) && cel_parse_double(text, ret));
+    if (special_float(text, ret))
+        return true;
+    char *digits = xmalloc(text.n);
+    size_t n;
+    bool ok = drop_underscores(text, digits, &n) && is_float((struct str){digits, n}) &&
+              cel_parse_double((struct str){digits, n}, ret);
+    free(digits);
+    return ok;
 }

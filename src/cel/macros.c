@@ -302,7 +302,6 @@ static const struct macro {
     {"all", 2, true, expand_all},
     {"exists", 2, true, expand_exists},
     {"exists_one", 2, true, expand_exists_one},
-    {"existsOne", 2, true, expand_exists_one},
     {"map", 2, true, expand_map},
     {"map", 3, true, expand_map},
     {"filter", 2, true, expand_filter},

@@ -2,7 +2,7 @@
 /*
  * macros.h - calls that stand for other expressions.
  *
- * Purpose:   has, all, exists, exists_one, existsOne, map and filter of the language; cel.bind;
+ * Purpose:   has, all, exists, exists_one, map and filter of the language; cel.bind;
  *            optMap and optFlatMap of optionals; the forms with two variables (all, exists,
  *            existsOne, transformList, transformMap, transformMapEntry); sortBy of lists.
  * Ownership: in the arena of the tree.

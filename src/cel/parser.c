@@ -306,12 +306,9 @@ static struct parsed parse_literal(struct cel_parser *p)
 /* Whether a name with dots is followed by '{': then it is a message. No position is changed. */
 static bool at_message(struct cel_parser *p)
 {
-    struct cel_lexer ahead = {p->source, p->token.to};
-    size_t problems = p->source->n_problems;
-    struct cel_token t = p->looked_ahead ? p->after : cel_lexer_next(&ahead);
-    if (p->looked_ahead)
-        ahead.at = t.to;
-    while (t.kind == '.' && p->source->n_problems == problems) {
+    struct cel_lexer ahead = {.source = p->source, .at = p->token.to, .quiet = true};
+    struct cel_token t = cel_lexer_next(&ahead);
+    while (t.kind == '.') {
         t = cel_lexer_next(&ahead);
         if (t.kind != CEL_TOK_IDENT)
             return false;
