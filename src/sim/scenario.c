@@ -5,6 +5,7 @@
 
 #include "api/node.h"
 #include "api/pod_admission.h"
+#include "api/storage.h"
 #include "sim/expansion.h"
 
 void scenario_init(struct scenario *s)
@@ -103,6 +104,12 @@ static void default_node(struct node *node)
         node->status.allocatable = node->status.capacity;
 }
 
+static void default_storage_class(struct storage_class *class)
+{
+    if (str_empty(class->volume_binding_mode))
+        class->volume_binding_mode = STR(VOLUME_BINDING_IMMEDIATE);
+}
+
 static void fill_in(struct scenario *s, struct object *o)
 {
     const struct kind *kind = object_kind(o);
@@ -113,6 +120,8 @@ static void fill_in(struct scenario *s, struct object *o)
         default_pod(body);
     else if (kind->id == KIND_NODE)
         default_node(body);
+    else if (kind->id == KIND_STORAGE_CLASS)
+        default_storage_class(body);
 }
 
 /* --- objects ---------------------------------------------------------------------------------- */
