@@ -211,12 +211,12 @@ class Stage:
         """The message of a pod that gets no node."""
         return berth.wait_unschedulable(self.c, self.name(name), LATE)["message"]
 
-    def waits_for(self, name, text):
-        """The message of a pod that gets no node, once it contains the text."""
-        def told():
-            message = (berth.condition_of(self.c, self.name(name)) or {}).get("message", "")
-            return text in message and message
-        return wait_for(told, LATE, what=f"{self.name(name)} waits: {text}")
+    def is_not_tried(self, name):
+        """Checks that a plugin keeps the pod out of the queue: nothing is reported."""
+        subject.settle(self.c, self.who)
+        pod = self.c.pod(self.name(name))
+        equal(pod["spec"].get("nodeName"), None, f"node of {self.name(name)}")
+        return berth.condition_of(self.c, self.name(name))
 
     def delete_pod(self, name):
         self.c.delete(f"{PODS}/{self.name(name)}?gracePeriodSeconds=0")
