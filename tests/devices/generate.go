@@ -22,9 +22,15 @@ type generator struct {
 	k       *kase
 	drivers []string
 	serial  int
+	nasty   bool // things that are wrong are drawn often; else rarely
 }
 
 func (g *generator) chance(percent int) bool { return g.Intn(100) < percent }
+
+// wrong: something is wrong with what is drawn, with that chance in nasty cases.
+func (g *generator) wrong(percent int) bool {
+	return g.chance(percent) && (g.nasty || g.chance(3))
+}
 
 func pick[T any](g *generator, list ...T) T { return list[g.Intn(len(list))] }
 
@@ -36,6 +42,7 @@ func (g *generator) name(prefix string) string {
 func generate(seed int64) *kase {
 	g := &generator{Rand: rand.New(rand.NewSource(seed)), k: &kase{}}
 	g.drivers = []string{"gpu.example.com", "net.example.com"}[:1+g.Intn(2)]
+	g.nasty = g.chance(25)
 	g.features()
 	for i := range 1 + g.Intn(4) {
 		g.k.Nodes = append(g.k.Nodes, g.node(fmt.Sprintf("node-%d", i)))
@@ -43,7 +50,7 @@ func generate(seed int64) *kase {
 	for i := range 1 + g.Intn(3) {
 		g.k.Classes = append(g.k.Classes, g.class(fmt.Sprintf("class-%d", i)))
 	}
-	for range 1 + g.Intn(4) {
+	for range 1 + g.Intn(5) {
 		g.k.Slices = append(g.k.Slices, g.pool()...)
 	}
 	for i := range g.Intn(3) {
@@ -85,17 +92,17 @@ func (g *generator) nodeName() string { return g.k.Nodes[g.Intn(len(g.k.Nodes))]
 func (g *generator) expression() string {
 	term := func() string {
 		switch n := g.Intn(12); {
-		case n < 3:
+		case n < 5:
 			return fmt.Sprintf("device.driver == %q", pick(g, g.drivers...))
-		case n < 9:
+		case n < 9 && (len(g.drivers) == 1 || g.wrong(50)):
 			return fmt.Sprintf("device.attributes[%q].%s == %q", pick(g, g.drivers...), pick(g, "model", "bus"), pick(g, "a", "b"))
-		case n < 11:
+		case n < 11 || !g.wrong(100):
 			return "true"
 		default:
 			return fmt.Sprintf("device.attributes[%q].rare == %q", pick(g, g.drivers...), "a")
 		}
 	}
-	if g.chance(1) {
+	if g.wrong(3) {
 		return "broken ("
 	}
 	if g.chance(20) {
@@ -118,7 +125,7 @@ func (g *generator) config() resourceapi.DeviceConfiguration {
 
 func (g *generator) class(name string) resourceapi.DeviceClass {
 	c := resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	c.Spec.Selectors = g.selectors(40)
+	c.Spec.Selectors = g.selectors(30)
 	for g.chance(30) {
 		c.Spec.Config = append(c.Spec.Config, resourceapi.DeviceClassConfiguration{DeviceConfiguration: g.config()})
 	}
@@ -139,7 +146,7 @@ func (g *generator) selector() *v1.NodeSelector {
 			Values:   pick(g, []string{"a", "1"}, []string{"1", "a"}, []string{"b", "2", "3"})})
 	}
 	s := &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{term}}
-	if g.chance(3) {
+	if g.wrong(40) {
 		s.NodeSelectorTerms = append(s.NodeSelectorTerms, term)
 	}
 	return s
@@ -176,26 +183,26 @@ func (g *generator) pool() []resourceapi.ResourceSlice {
 	for range n {
 		s := resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: g.sliceName()}}
 		g.reach(&s, local)
-		for range g.Intn(5) {
+		for range g.Intn(7) {
 			s.Spec.Devices = append(s.Spec.Devices, g.device(fmt.Sprintf("dev-%d", devices), driver, counters, &s))
 			devices++
 		}
 		list = append(list, s)
 	}
 	pool.ResourceSliceCount = int64(len(list))
-	if g.chance(4) {
+	if g.wrong(8) {
 		pool.ResourceSliceCount += int64(pick(g, -1, 1))
 	}
 	for i := range list {
 		list[i].Spec.Driver = driver
 		list[i].Spec.Pool = pool
-		if g.chance(4) {
+		if g.wrong(10) {
 			list[i].Spec.Pool.Generation = int64(g.Intn(3))
 		}
-		if g.chance(2) && len(list[i].Spec.Devices) > 0 {
+		if g.wrong(6) && len(list[i].Spec.Devices) > 0 {
 			list[i].Spec.Devices[0].Name = "dev-1" // perhaps twice
 		}
-		if counters != nil && g.chance(3) && len(list[i].Spec.Devices) > 0 {
+		if counters != nil && g.wrong(6) && len(list[i].Spec.Devices) > 0 {
 			list[i].Spec.Devices[0].ConsumesCounters = []resourceapi.DeviceCounterConsumption{{CounterSet: pick(g, "set-0", "gone"),
 				Counters: map[string]resourceapi.Counter{pick(g, "gone", "slots"): {Value: resource.MustParse("1")}}}}
 		}
@@ -235,7 +242,7 @@ func (g *generator) counters() (sets []resourceapi.CounterSet) {
 		}
 		sets = append(sets, set)
 	}
-	if g.chance(4) {
+	if g.wrong(6) {
 		sets = append(sets, sets[0])
 	}
 	return sets
@@ -249,6 +256,8 @@ func (g *generator) attribute() resourceapi.DeviceAttribute {
 		return resourceapi.DeviceAttribute{IntValue: ptr.To(int64(g.Intn(2)))}
 	case n < 16:
 		return resourceapi.DeviceAttribute{BoolValue: ptr.To(g.chance(50))}
+	case n < 17 || g.nasty:
+		return resourceapi.DeviceAttribute{StringValue: ptr.To(pick(g, "a", "c"))}
 	default:
 		return resourceapi.DeviceAttribute{VersionValue: ptr.To(pick(g, "1.0.0", "1.2.0"))}
 	}
@@ -300,14 +309,18 @@ func (g *generator) taint() resourceapi.DeviceTaint {
 
 func (g *generator) device(name, driver string, counters []resourceapi.CounterSet, s *resourceapi.ResourceSlice) resourceapi.Device {
 	d := resourceapi.Device{Name: name, Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{}}
-	if g.chance(95) {
+	if !g.wrong(10) {
 		d.Attributes["model"] = resourceapi.DeviceAttribute{StringValue: ptr.To(pick(g, "a", "b"))}
 	}
-	d.Attributes[resourceapi.QualifiedName(pick(g, driver+"/bus", "bus", "bus", "bus"))] = g.attribute()
+	bus := g.attribute()
+	if bus.VersionValue != nil && !g.nasty {
+		bus = resourceapi.DeviceAttribute{StringValue: ptr.To("a")} // selectors compare it with a string
+	}
+	d.Attributes[resourceapi.QualifiedName(pick(g, driver+"/bus", "bus", "bus", "bus"))] = bus
 	if g.chance(80) {
 		d.Attributes["example.org/numa"] = g.attribute()
 	}
-	if g.chance(90) {
+	if !g.wrong(20) {
 		d.Attributes["rare"] = g.attribute()
 	}
 	// The selectors of the generator fail on lists where the feature is off.
@@ -399,7 +412,7 @@ func (g *generator) capacity(percent int) *resourceapi.CapacityRequirements {
 	}
 	c := &resourceapi.CapacityRequirements{Requests: map[resourceapi.QualifiedName]resource.Quantity{}}
 	for _, name := range []resourceapi.QualifiedName{"memory", "cores", "gone"} {
-		if g.chance(map[resourceapi.QualifiedName]int{"gone": 4}[name] + 40*btoi(name != "gone")) {
+		if name == "gone" && g.wrong(15) || name != "gone" && g.chance(40) {
 			c.Requests[name] = g.quantity()
 		}
 	}
@@ -417,14 +430,21 @@ func (g *generator) mode() (resourceapi.DeviceAllocationMode, int64) {
 	if g.chance(15) {
 		return resourceapi.DeviceAllocationModeAll, 0
 	}
-	if g.chance(1) {
+	if g.wrong(3) {
 		return pick(g, resourceapi.DeviceAllocationMode("Some"), ""), 1
 	}
-	return resourceapi.DeviceAllocationModeExactCount, int64(pick(g, 1, 1, 1, 1, 2, 2, 3, 17))
+	return resourceapi.DeviceAllocationModeExactCount, g.number()
+}
+
+func (g *generator) number() int64 {
+	if g.wrong(12) {
+		return int64(pick(g, 12, 17))
+	}
+	return int64(pick(g, 1, 1, 1, 1, 2, 2, 3))
 }
 
 func (g *generator) className() string {
-	if g.chance(2) {
+	if g.wrong(4) {
 		return pick(g, "gone", "")
 	}
 	return g.k.Classes[g.Intn(len(g.k.Classes))].Name
@@ -435,14 +455,14 @@ func (g *generator) capacityPercent() int {
 	if g.k.Features.ConsumableCapacity {
 		return 25
 	}
-	return 2
+	return 5 * btoi(g.nasty)
 }
 
 func (g *generator) request(name string) resourceapi.DeviceRequest {
 	r := resourceapi.DeviceRequest{Name: name}
 	prioritized := 25
 	if !g.k.Features.PrioritizedList {
-		prioritized = 2
+		prioritized = 5 * btoi(g.nasty)
 	}
 	if g.chance(prioritized) {
 		for i := range 1 + g.Intn(3) {
@@ -456,10 +476,10 @@ func (g *generator) request(name string) resourceapi.DeviceRequest {
 	e := &resourceapi.ExactDeviceRequest{DeviceClassName: g.className(), Selectors: g.selectors(30), Tolerations: g.tolerations(),
 		Capacity: g.capacity(g.capacityPercent())}
 	e.AllocationMode, e.Count = g.mode()
-	if g.chance(10) && (g.k.Features.AdminAccess || g.chance(10)) {
+	if g.chance(10) && (g.k.Features.AdminAccess || g.wrong(60)) {
 		e.AdminAccess = ptr.To(true)
 	}
-	if g.chance(1) {
+	if g.wrong(4) {
 		e.Selectors = append(e.Selectors, resourceapi.DeviceSelector{})
 	}
 	r.Exactly = e
@@ -492,14 +512,17 @@ func (g *generator) claim() resourceapi.ResourceClaim {
 		constraints = 1 + g.Intn(2)
 	}
 	for range constraints {
-		attribute := resourceapi.FullyQualifiedName(pick(g, g.drivers[0]+"/bus", g.drivers[0]+"/bus", g.drivers[0]+"/model", "example.org/numa", "numa"))
+		attribute := resourceapi.FullyQualifiedName(pick(g, g.drivers[0]+"/bus", g.drivers[0]+"/bus", g.drivers[0]+"/model", "example.org/numa", "example.org/numa"))
+		if g.wrong(10) {
+			attribute = "numa"
+		}
 		if g.k.Features.ListTypeAttributes && g.chance(50) {
 			attribute = resourceapi.FullyQualifiedName(g.drivers[0] + "/list")
 		}
 		constraint := resourceapi.DeviceConstraint{Requests: g.requestNames(d.Requests, 60)}
-		if g.chance(60) || (isStable(g.k.Features) && g.chance(90)) {
+		if g.chance(60) || (isStable(g.k.Features) && !g.wrong(30)) {
 			constraint.MatchAttribute = &attribute
-		} else if g.chance(95) {
+		} else if !g.wrong(15) {
 			constraint.DistinctAttribute = &attribute
 		}
 		d.Constraints = append(d.Constraints, constraint)

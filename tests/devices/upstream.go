@@ -102,7 +102,7 @@ var errTimeout = errors.New("timeout")
 // allocate searches on one node, with an allocator of its own: the cache of counters that upstream
 // keeps from node to node is by the name of the pool only.
 func (c *cluster) allocate(node *v1.Node, claims []*resourceapi.ResourceClaim) (answer, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
 	a, err := structured.NewAllocator(ctx, c.features, c.allocated(), c.classes, c.patched(), c.cel)
 	if err != nil {
