@@ -13,7 +13,7 @@ static const struct informers_sink informers_sink = {
 /*
  * The kinds that the engine reads. Terminated pods hold no resources; upstream filters them out
  * with the same field selector. Namespaces serve namespace selectors; services, controllers and
- * replica sets serve default spreading.
+ * replica sets serve default spreading. Groups that a server may not have are optional.
  */
 static const struct informer_row informer_rows[] = {
     {.kind = KIND_NODE},
@@ -24,6 +24,16 @@ static const struct informer_row informer_rows[] = {
     {.kind = KIND_REPLICA_SET},
     {.kind = KIND_STATEFUL_SET},
     {.kind = KIND_POD_DISRUPTION_BUDGET},
+    {.kind = KIND_PERSISTENT_VOLUME},
+    {.kind = KIND_PERSISTENT_VOLUME_CLAIM},
+    {.kind = KIND_STORAGE_CLASS},
+    {.kind = KIND_CSI_NODE},
+    {.kind = KIND_CSI_DRIVER},
+    {.kind = KIND_CSI_STORAGE_CAPACITY},
+    {.kind = KIND_VOLUME_ATTACHMENT},
+    {.kind = KIND_RESOURCE_CLAIM, .optional = true},
+    {.kind = KIND_RESOURCE_SLICE, .optional = true},
+    {.kind = KIND_DEVICE_CLASS, .optional = true},
     {.kind = KIND_POD_GROUP, .optional = true},
 };
 
@@ -143,6 +153,7 @@ struct world *world_free(struct world *w)
         rest_cancel(w->open->deletion);
         world_api_write_free(w->open);
     }
+    world_cancel_api_calls(w);
     write_queue_free(w->writes);
     world_free_setups(w);
     informers_free(w->informers);

@@ -50,6 +50,7 @@ struct ports world_ports(struct world *w)
                           .now = port_now,
                           .submit = port_submit,
                           .call_extender = port_call_extender,
+                          .call_api = world_call_api,
                           .retired = world_retire,
                           .log = port_log,
                           .pool = w->pool};
@@ -160,6 +161,9 @@ static void read_msg(struct world *w, struct engine_msg *msg)
     case ENGINE_MSG_EXTENDER_DONE:
         w->bindings -= msg->answer->verb == EXTENDER_BIND;
         engine_extender_done(w->engine, msg->answer->id, &msg->answer->result);
+        break;
+    case ENGINE_MSG_API_DONE:
+        world_answer_api_call(w, msg);
         break;
     case ENGINE_MSG_SCHEDULE:
         w->may_schedule = true;

@@ -14,6 +14,7 @@ void framework_init(struct framework *fw, const struct framework_options *option
                              .cluster = options->cluster};
     rand_seed(&fw->rand, options->seed);
     reasons_init(&fw->reasons);
+    plugin_calls_init(&fw->calls);
     if (options->features)
         fw->features = *options->features;
     else
@@ -34,6 +35,9 @@ void framework_release(struct framework *fw)
         fw->replaced = s->older;
         setup_free(s);
     }
+    INVARIANT(!fw->shared.n);
+    vec_release(&fw->shared);
+    plugin_calls_release(&fw->calls);
     free_texts(fw->plugin_names.v, fw->plugin_names.n);
     vec_release(&fw->plugin_names);
     free_texts(fw->state_keys.v, fw->state_keys.n);

@@ -33,7 +33,10 @@ void objects_changed(struct objects *o, struct object *before, struct object *af
 /* NULL if there is none. Cluster-scoped objects are in the empty namespace. */
 struct object *objects_get(struct objects *o, enum kind_id kind, struct str namespace,
                            struct str name);
-/* All objects of a namespace in the order in which they were added; NULL if there are none. */
+/*
+ * All objects of a namespace; NULL if there are none. The order depends on the history of changes:
+ * upstream's listers have none either.
+ */
 const object_list *objects_in(const struct objects *o, enum kind_id kind, struct str namespace);
 
 #endif
