@@ -89,12 +89,14 @@ struct dynamic_resources {
 struct used_claim {
     struct object *object; /* referenced */
     const struct resource_claim *claim;
-    bool limited; /* it is allocated, for the nodes of available_on */
+    bool limited;     /* it is allocated, for the nodes of available_on */
+    bool to_allocate; /* it is one of the allocator's claims */
     struct node_terms available_on;
     /* Its allocation that is not written yet; NULL: it needs none, or has none yet. */
     struct allocations *owner; /* referenced */
     const struct allocation_result *allocation;
     struct resource_claim_consumer_reference consumer; /* texts in the state's arena */
+    bool pending;                                      /* this pod is one of its sharers */
     atomic_bool unavailable;                           /* on at least one node, says Filter */
 };
 
@@ -137,7 +139,6 @@ struct claims_state {
     size_t n_mappings;
     struct str extended_spec; /* JSON of the spec of the claim to be created */
     struct str initial_uid;   /* of the extended claim in PreFilter */
-    bool holds;               /* Reserve has run, Unreserve has not */
 };
 
 /* NULL if PreFilter did not run; without claims `n` is 0. */
@@ -215,6 +216,9 @@ bool claim_binding_timed_out(const struct dynamic_resources *self,
 uint64_t claim_patch(struct dra_shared *shared, const struct object_meta *claim,
                      struct str subresource, enum berth_patch type, struct str body,
                      berth_api_done_fn *done, void *ctx);
+uint64_t claim_read(struct dra_shared *shared, const struct object_meta *claim,
+                    berth_api_done_fn *done, void *ctx);
+bool claim_has_finalizer(const struct resource_claim *claim);
 /* Removes one entry of reservedFor, without knowing the latest claim, as upstream does. */
 void claim_unreserve(struct dra_shared *shared, const struct object_meta *claim, struct str uid);
 /* Upstream: deallocation in PostFilter. */
@@ -227,10 +231,11 @@ void claim_removals_release(struct dra_shared *shared);
 void claim_finalizer_body(const struct resource_claim *claim, bool with, struct buf *out);
 struct claim_status_change {
     const struct allocation_result *allocation; /* NULL: unchanged */
-    const struct timestamp *allocation_timestamp; /* NULL: unchanged */
+    struct timestamp allocation_timestamp;      /* not set: unchanged */
     const struct resource_claim_consumer_reference *consumer;
 };
-void claim_status_body(const struct resource_claim *claim, const struct claim_status_change *change,
+/* Returns the type of the patch. */
+enum berth_patch claim_status_body(const struct resource_claim *claim, const struct claim_status_change *change,
                        struct buf *out);
 
 #endif

@@ -179,3 +179,21 @@ bool pod_claim_consumer(const struct pod *pod, const struct pod_group *group,
     }
     return true;
 }
+
+struct object *pod_group_claim(struct claim_cache *claims, const struct pod_group *group, size_t i)
+{
+    const struct pod_group_resource_claim *entry = &group->spec.resource_claims.v[i];
+    bool generated = str_empty(entry->resource_claim_name);
+    struct str name = entry->resource_claim_name;
+    for (size_t k = 0; generated && k < group->status.resource_claim_statuses.n; k++)
+        if (str_eq(group->status.resource_claim_statuses.v[k].name, entry->name)) {
+            name = group->status.resource_claim_statuses.v[k].resource_claim_name;
+            break;
+        }
+    struct object *claim =
+        str_empty(name) ? NULL : claim_cache_get(claims, group->metadata.namespace, name);
+    if (!claim || !generated)
+        return claim;
+    const struct owner_reference *owner = object_meta_controller(object_meta(claim));
+    return owner && str_eq(owner->uid, group->metadata.uid) ? claim : NULL;
+}

@@ -43,6 +43,8 @@ bool claim_is_reserved_for(const struct resource_claim *claim, const struct pod 
 bool pod_claim_consumer(const struct pod *pod, const struct pod_group *group,
                         const struct pod_resource_claim *entry,
                         struct resource_claim_consumer_reference *ret, struct buf *why);
+/* The i-th claim of the group's spec; NULL if it does not exist or is of another owner. */
+struct object *pod_group_claim(struct claim_cache *claims, const struct pod_group *group, size_t i);
 void pod_as_consumer(const struct pod *pod, struct resource_claim_consumer_reference *ret);
 
 #endif
