@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugins/dynamic_resources/args.h"
 
-#include "base/time.h"
+#include "api/scalars.h"
 #include "plugins/common/in_tree.h"
 
 static const struct field dynamic_resources_fields[] = {

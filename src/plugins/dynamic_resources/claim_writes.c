@@ -13,7 +13,7 @@
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-static void log_error(void *ctx, const struct berth_api_result *result)
+static void log_failure(void *ctx, const struct berth_api_result *result)
 {
     const struct dra_shared *shared = ctx;
     if (result->status < 200 || result->status >= 300)
@@ -29,7 +29,7 @@ static uint64_t call(struct dra_shared *shared, const struct object_meta *claim,
     c.resource = BERTH_STR("resourceclaims");
     c.namespace_name = abi_str(claim->namespace);
     c.name = abi_str(claim->name);
-    return shared->host->api_call(shared->handle, &c, done ? done : log_error,
+    return shared->host->api_call(shared->handle, &c, done ? done : log_failure,
                                   done ? ctx : shared);
 }
 

@@ -30,7 +30,7 @@
 #include "engine/framework/framework.h"
 #include "plugins/common/plugin_base.h"
 #include "plugins/dynamic_resources/allocator.h"
-#include "plugins/dynamic_resources/extended_classes.h"
+#include "plugins/common/extended_classes.h"
 #include "plugins/dynamic_resources/pod_claims.h"
 
 /* The name of a claim for extended resources until it is created: not valid for an object. */
@@ -42,7 +42,6 @@ struct dra_shared {
     const struct berth_host *host;
     struct berth_handle *handle;
     struct claim_cache claims;
-    struct extended_classes classes;
     struct devices *devices;
     VEC(struct claim_removal *) removals; /* under way: claim_writes.c */
 };
@@ -54,7 +53,6 @@ struct dra_shared *dra_shared(const struct berth_host *host, struct berth_handle
 /* --- the plugin ------------------------------------------------------------------------------- */
 
 struct dra_gates {
-    bool extended_resources;
     bool prioritized_list;
     bool binding_conditions; /* with device status */
     bool of_groups;          /* DRAWorkloadResourceClaims */
@@ -75,6 +73,7 @@ struct dynamic_resources {
     struct berth_handle *handle;
     const struct engine_log *log;
     struct dra_shared *shared;
+    const struct extended_classes *classes; /* NULL: DRAExtendedResource is off */
     struct dra_gates gates;
     int64_t filter_timeout; /* ns; 0: none */
     int64_t binding_timeout;

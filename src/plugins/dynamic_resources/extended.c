@@ -9,7 +9,6 @@
 bool extended_requests_find(struct claims_state *s, const struct pod *pod)
 {
     static const struct resource_gates gates = {.pod_level_resources = true};
-    const struct dra_shared *shared = s->plugin->shared;
     struct intern *names = handle_cluster(s->plugin->handle)->cache->names;
     quantity_map requests;
     bool any = false;
@@ -20,7 +19,7 @@ bool extended_requests_find(struct claims_state *s, const struct pod *pod)
         struct str name = requests.v[i].key;
         if (quantity_is_zero(&requests.v[i].value) || !resource_may_be_devices(name))
             continue;
-        bool devices = !str_empty(extended_classes_find(&shared->classes, name));
+        bool devices = !str_empty(extended_classes_find(s->plugin->classes, name));
         /* A name that nobody uses has no atom: no node has the resource. */
         s->extended[s->n_extended++] =
             (struct extended_request){name, intern_find(names, name), devices};
@@ -191,7 +190,7 @@ void extended_claim_make(const struct claims_state *s, const struct pod *pod,
             continue;
         const struct one_resource one = {
             .resource = e->resource,
-            .class_name = extended_classes_find(&s->plugin->shared->classes, e->resource),
+            .class_name = extended_classes_find(s->plugin->classes, e->resource),
             .arena = a,
         };
         add_resource(&one, pod, &requests, &mappings);

@@ -13,7 +13,6 @@ static void read_gates(struct dynamic_resources *self)
 {
     const struct berth_handle *h = self->handle;
     self->gates = (struct dra_gates){
-        .extended_resources = gate(h, "DRAExtendedResource"),
         .prioritized_list = gate(h, "DRAPrioritizedList"),
         .binding_conditions = handle_feature(h, FEATURE_DRA_DEVICE_BINDING_CONDITIONS) &&
                               handle_feature(h, FEATURE_DRA_RESOURCE_CLAIM_DEVICE_STATUS),
@@ -74,6 +73,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     }
     self->key = host->state_key(h, BERTH_STR("DynamicResources"));
     self->shared = dra_shared(host, h);
+    self->classes = extended_classes_shared(host, h);
     read_gates(self);
     make_reasons(self);
     *ret_self = self;

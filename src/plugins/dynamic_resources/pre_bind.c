@@ -217,6 +217,11 @@ static void write_claim(struct claim_binding *b)
         fail(b, "claim %.*s/%.*s got deleted in the meantime", CLAIM_ARG(b));
         return;
     }
+    /* Another pod of the group, which shares the allocation, was faster. */
+    if (b->tries && claim_is_reserved_for(claim, b->pod->pod, b->self->gates.of_groups)) {
+        claim_written(b);
+        return;
+    }
     if (allocates && claim->status.allocation) {
         fail(b, "claim %.*s/%.*s got allocated elsewhere in the meantime", CLAIM_ARG(b));
         return;

@@ -292,8 +292,7 @@ static void prepare_allocator(struct claims_state *s, const struct berth_cycle *
 
 static bool may_request_devices(const struct dynamic_resources *self, const struct berth_pod *pod)
 {
-    return self->gates.extended_resources && pod->requests.scalars.n &&
-           self->shared->classes.by_resource.n;
+    return self->classes && pod->requests.scalars.n && self->classes->by_resource.n;
 }
 
 enum berth_code dra_pre_filter(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plugins/dynamic_resources/extended_classes.h"
+#include "plugins/common/extended_classes.h"
 
 #include "api/resources.h"
+#include "engine/framework/framework.h"
 
 struct extended_class {
     char *resource, *class_name;
@@ -17,19 +18,6 @@ static void class_free(struct extended_class *c)
     free(c);
 }
 
-void extended_classes_init(struct extended_classes *e)
-{
-    *e = (struct extended_classes){0};
-}
-
-void extended_classes_release(struct extended_classes *e)
-{
-    map_each(entry, &e->by_resource)
-        class_free(entry->value);
-    map_release(&e->by_resource);
-    buf_release(&e->key);
-}
-
 bool resource_may_be_devices(struct str name)
 {
     return resource_is_extended(name) || str_starts(name, STR(DEVICE_CLASS_RESOURCE_PREFIX));
@@ -37,7 +25,7 @@ bool resource_may_be_devices(struct str name)
 
 struct str extended_classes_find(const struct extended_classes *e, struct str resource)
 {
-    const struct extended_class *c = map_get(&e->by_resource, resource);
+    const struct extended_class *c = e ? map_get(&e->by_resource, resource) : NULL;
     return c ? str_of(c->class_name) : STR("");
 }
 
@@ -85,8 +73,8 @@ static bool keeps(const struct extended_classes *e, const struct device_class *c
     return newer < 0 || (newer == 0 && str_cmp(class->metadata.name, str_of(c->class_name)) >= 0);
 }
 
-void extended_classes_changed(struct extended_classes *e, const struct device_class *before,
-                              const struct device_class *after)
+static void class_changed(struct extended_classes *e, const struct device_class *before,
+                          const struct device_class *after)
 {
     if (!after) {
         drop_both(e, before);
@@ -99,4 +87,49 @@ void extended_classes_changed(struct extended_classes *e, const struct device_cl
     if (!str_empty(after->spec.extended_resource_name))
         set(e, after->spec.extended_resource_name, after);
     set(e, implicit_name(e, after), after);
+}
+
+/* --- shared state ----------------------------------------------------------------------------- */
+
+static void *make(const struct berth_host *host, struct berth_handle *h)
+{
+    (void)host, (void)h;
+    return xnew(struct extended_classes);
+}
+
+static void free_classes(void *data)
+{
+    struct extended_classes *e = data;
+    map_each(entry, &e->by_resource)
+        class_free(entry->value);
+    map_release(&e->by_resource);
+    buf_release(&e->key);
+    free(e);
+}
+
+static const struct device_class *class_of(const struct berth_object *o)
+{
+    return o ? object_device_class(object_of_abi(o)) : NULL;
+}
+
+static void changed(void *data, enum berth_resource resource, const struct berth_object *before,
+                    const struct berth_object *after)
+{
+    if (resource == BERTH_RESOURCE_DEVICE_CLASS)
+        class_changed(data, class_of(before), class_of(after));
+}
+
+static const struct berth_shared_type shared_type = {
+    .name = "ExtendedResourceCache",
+    .make = make,
+    .free = free_classes,
+    .changed = changed,
+};
+
+const struct extended_classes *extended_classes_shared(const struct berth_host *host,
+                                                       struct berth_handle *h)
+{
+    return features_enabled(&h->framework->features, "DRAExtendedResource")
+               ? host->shared(h, &shared_type)
+               : NULL;
 }

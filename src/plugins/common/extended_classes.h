@@ -7,15 +7,17 @@
  *            spec.extendedResourceName, or by deviceclass.resource.kubernetes.io/ and the class's
  *            name. Of two classes with the same extendedResourceName the newer one counts, then the
  *            one whose name sorts first.
- * Ownership: owns copies of the names.
+ *            NodeResourcesFit leaves such resources to DynamicResources.
+ * Ownership: owns copies of the names. Plugins share one of them.
  * Threading: changed by the engine's thread between cycles; any thread may read during one.
  */
-#ifndef BERTH_PLUGINS_DYNAMIC_RESOURCES_EXTENDED_CLASSES_H
-#define BERTH_PLUGINS_DYNAMIC_RESOURCES_EXTENDED_CLASSES_H
+#ifndef BERTH_PLUGINS_COMMON_EXTENDED_CLASSES_H
+#define BERTH_PLUGINS_COMMON_EXTENDED_CLASSES_H
 
 #include "api/resource_claim.h"
 #include "base/buf.h"
 #include "base/map.h"
+#include "berth/plugin.h"
 
 #define DEVICE_CLASS_RESOURCE_PREFIX "deviceclass.resource.kubernetes.io/"
 
@@ -24,12 +26,10 @@ struct extended_classes {
     struct buf key;         /* scratch */
 };
 
-void extended_classes_init(struct extended_classes *e);
-void extended_classes_release(struct extended_classes *e);
-/* before NULL: an addition; after NULL: a deletion. */
-void extended_classes_changed(struct extended_classes *e, const struct device_class *before,
-                              const struct device_class *after);
-/* The name of the class that provides the resource; empty if none does. */
+/* For create: the one of all plugins; NULL if DRAExtendedResource is off. */
+const struct extended_classes *extended_classes_shared(const struct berth_host *host,
+                                                       struct berth_handle *h);
+/* The name of the class that provides the resource; empty if none does. NULL is allowed. */
 struct str extended_classes_find(const struct extended_classes *e, struct str resource);
 
 /* Can a class provide a resource of this name (upstream: IsDRAExtendedResourceName)? */
