@@ -36,6 +36,5 @@ static const struct field device_taint_rule_fields[] = {
     F_ALWAYS_MSG(struct device_taint_rule, spec, "spec", 2, struct device_taint_rule_spec,
                  &device_taint_rule_spec_type),
 };
-const struct type device_taint_rule_type =
-    TYPE("k8s.io.api.resource.v1beta2.DeviceTaintRule", struct device_taint_rule,
-         device_taint_rule_fields);
+const struct type device_taint_rule_type = TYPE("k8s.io.api.resource.v1beta2.DeviceTaintRule",
+                                                struct device_taint_rule, device_taint_rule_fields);

@@ -42,7 +42,7 @@ enum allocation_verdict {
 
 struct allocation {
     /* Set by the caller; everything may be 0. */
-    struct arena *arena; /* for results and error; NULL: only the verdict is wanted */
+    struct arena *arena;               /* for results and error; NULL: only the verdict is wanted */
     const struct resource_claim *last; /* replaces the last claim; see allocator_allocate */
     bool (*cancelled)(void *ctx);      /* asked at every step of the search */
     /* Writes a new UUID, for shares of devices; NULL: share_id is left empty. */
