@@ -102,12 +102,12 @@ static int32_t priority_of(const struct pod *pod)
  */
 static bool end_binding(struct engine *e, struct str uid)
 {
-    struct berth_binding_op *op = binding_op_of(&e->bindings, uid);
-    if (!op)
+    struct binding_cycle *bc = binding_cycle_of(&e->bindings, uid);
+    if (!bc)
         return false;
-    if (!permit_reject(op, NULL, STR("removed")))
+    if (!permit_reject(bc, NULL, STR("removed")))
         cache_forget(&e->cache, uid);
-    queue_freed(e, op->pod->object, NULL);
+    queue_freed(e, bc->pod->object, NULL);
     return true;
 }
 

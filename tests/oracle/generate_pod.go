@@ -42,6 +42,7 @@ func (g *generator) pod(bound bool) tree {
 		g.resize(spec, status, bound)
 	}
 	o["spec"], o["status"] = spec, status
+	g.addVolumes(o)
 	return o
 }
 

@@ -33,6 +33,7 @@ import (
 	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 	"k8s.io/kubernetes/pkg/scheduler/profile"
@@ -120,6 +121,7 @@ type run struct {
 	clock    *testingclock.FakeClock
 	profiles map[string]*spiedProfile
 	known    map[string]metav1.Object // current versions
+	version  int                      // of the last storage object
 }
 
 // errConfig is the error of a rejected configuration.
@@ -220,7 +222,7 @@ func (r *run) makeProfiles(cfg *config.KubeSchedulerConfiguration) error {
 			frameworkruntime.WithInformerFactory(r.factory),
 			frameworkruntime.WithSnapshotSharedLister(r.snapshot),
 			frameworkruntime.WithSharedDRAManager(r.spare.SharedDRAManager()),
-			frameworkruntime.WithSharedCSIManager(r.spare.SharedCSIManager()),
+			frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(r.factory.Storage().V1().CSINodes().Lister())),
 			frameworkruntime.WithParallelism(r.parallel),
 			frameworkruntime.WithMetricsRecorder(r.recorder),
 			frameworkruntime.WithWaitingPods(frameworkruntime.NewWaitingPodsMap()),
@@ -318,6 +320,9 @@ func readObject(item any) (metav1.Object, error) {
 	case "PodDisruptionBudget":
 		return decode[policyv1.PodDisruptionBudget](item)
 	default:
+		if object, err := readStorage(item); object != nil || err != nil {
+			return object, err
+		}
 		return nil, fmt.Errorf("kind %q", kind)
 	}
 }
@@ -341,7 +346,8 @@ func (r *run) store(object metav1.Object) cache.Indexer {
 	case *policyv1.PodDisruptionBudget:
 		return r.factory.Policy().V1().PodDisruptionBudgets().Informer().GetIndexer()
 	}
-	return nil
+	store, _ := r.storageStore(object)
+	return store
 }
 
 func keyOf(object metav1.Object) string {
@@ -359,6 +365,10 @@ func (r *run) change(object, after metav1.Object) error {
 	} else {
 		delete(r.known, keyOf(object))
 	}
+	_, resource := r.storageStore(object)
+	if resource != "" && after != nil {
+		r.number(after)
+	}
 	// Nominations of pods that are not listed do not count.
 	if store := r.store(object); store != nil {
 		if after == nil {
@@ -374,6 +384,9 @@ func (r *run) change(object, after metav1.Object) error {
 		return r.changeNode(before, after)
 	case *corev1.Pod:
 		return r.changePod(before, after)
+	}
+	if resource != "" {
+		r.changeStorage(resource, before, after)
 	}
 	return nil
 }
@@ -539,6 +552,9 @@ func (r *run) schedule(info *framework.QueuedPodInfo) (*attempt, error) {
 	}
 	assumed := pod.DeepCopy()
 	assumed.Spec.NodeName = a.Node
+	if err := r.reserve(p, state, assumed, a); err != nil {
+		return nil, err
+	}
 	if err := r.cache.AssumePod(r.logger, assumed); err != nil {
 		return nil, err
 	}
