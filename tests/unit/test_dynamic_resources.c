@@ -15,7 +15,9 @@
 #define PREEMPTION                                                                      \
     "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
 
-#define SPEC "'spec':{'devices':{'requests':[{'name':'r','exactly':{'deviceClassName':'gpu'}}]}}"
+#define SPEC                                                                                \
+    "'spec':{'devices':{'requests':[{'name':'r','exactly':{'deviceClassName':'gpu',"        \
+    "'allocationMode':'ExactCount','count':1}}]}}"
 #define ALLOCATED(device)                                                                 \
     "'allocation':{'devices':{'results':[{'request':'r','driver':'d','pool':'n0','device':'" \
     device "'}]},'nodeSelector':{'nodeSelectorTerms':[{'matchFields':[{'key':"            \
@@ -425,7 +427,7 @@ static void unused_claims_elsewhere_are_deallocated(void **state)
 #define CONDITIONS ",'bindingConditions':['Ready'],'bindingFailureConditions':['Broken']"
 #define CONDITIONAL                                                                      \
     "'allocation':{'devices':{'results':[{'request':'r','driver':'d','pool':'n0',"       \
-    "'device':'dev0'" CONDITIONS "}]},'allocationTimestamp':'1970-01-01T00:00:00Z'}," \
+    "'device':'dev0'" CONDITIONS "}]},'allocationTimestamp':'1970-01-01T00:16:40Z'}," \
     RESERVED("p")
 #define DEVICE_STATUS(type)                                                           \
     ",'devices':[{'driver':'d','pool':'n0','device':'dev0','conditions':[{'type':'" type \
@@ -462,8 +464,8 @@ static void the_pod_is_bound_when_its_device_is_ready(void **state)
     assert_non_null(fixture_binding(&f, "p"));
     bind_all(&f);
     assert_string_equal(fixture_node_of(&f, "p"), "n0");
-    assert_true(fixture_metric(&f, "scheduler_dra_bindingconditions_allocations_total{profile="
-                                   "'default-scheduler',driver='d',status='success'}") == 1);
+    assert_true(fixture_metric(&f, "scheduler_dra_bindingconditions_allocations_total{driver='d',"
+                                   "profile='default-scheduler',status='success'}") == 1);
     fixture_release(&f);
 }
 
@@ -535,7 +537,7 @@ static void extended_resources_get_a_claim(void **state)
     extended_scene(&f, 3);
     ADD_POD(&f, .name = "p", .spec = GPU_POD);
     fixture_schedule(&f);
-    const char *body = expect(&f, "POST resourceclaims default/", 201, "",
+    const char *body = expect(&f, "CREATE resourceclaims default/", 201, "",
                               extended_claim(5, "", ""));
     assert_string_equal(
         body, "{'apiVersion':'resource.k8s.io/v1','kind':'ResourceClaim','metadata':{'generateName'"

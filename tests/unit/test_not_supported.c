@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* VolumeBinding and DynamicResources: pods that need them are unschedulable, with a clear
- * reason. */
+/* VolumeBinding: pods that need it are unschedulable, with a clear reason. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,24 +21,15 @@ static const struct {
 } cases[] = {
     {"VolumeBinding", "'volumes':[{'name':'e','emptyDir':{}}," CLAIM "]",
      "0/1 nodes are available: berth does not support persistent volume claims yet: pod uses claim "
-     "\"data\". preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."},
+     "\"data\". no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."},
     {"VolumeBinding", "'volumes':[" EPHEMERAL "]",
      "0/1 nodes are available: berth does not support ephemeral volumes yet: pod has ephemeral "
-     "volume \"scratch\". preemption: 0/1 nodes are available: 1 Preemption is not helpful for "
+     "volume \"scratch\". no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for "
      "scheduling."},
     {"VolumeBinding",
      "'volumes':[{'name':'e','emptyDir':{}},{'name':'c','configMap':{'name':"
      "'x'}}]",
      NULL},
-    {"DynamicResources", "'resourceClaims':[{'name':'gpu','resourceClaimTemplateName':'t'}]",
-     "0/1 nodes are available: berth does not support resource claims yet: pod has resource claim "
-     "\"gpu\". preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."},
-    {"DynamicResources",
-     "'initContainers':[{'name':'i'}],'containers':[{'name':'c','resources':"
-     "{'requests':{'deviceclass.resource.kubernetes.io/gpu':'1'}}}]",
-     "0/1 nodes are available: berth does not support resource claims yet: pod requests "
-     "\"deviceclass.resource.kubernetes.io/gpu\". preemption: 0/1 nodes are available: 1 "
-     "Preemption is not helpful for scheduling."},
 };
 
 static void play(struct fixture *f, const char *config, const char *spec)
@@ -72,9 +62,6 @@ static void a_disabled_plugin_does_not_reject_these_pods(void **state)
     (void)state;
     struct fixture f;
     play(&f, DISABLE("VolumeBinding"), cases[0].spec);
-    assert_string_equal(fixture_node_of(&f, "p"), "n");
-    fixture_release(&f);
-    play(&f, DISABLE("DynamicResources"), cases[3].spec);
     assert_string_equal(fixture_node_of(&f, "p"), "n");
     fixture_release(&f);
 }

@@ -44,6 +44,7 @@ struct dra_shared {
     struct claim_cache claims;
     struct devices *devices;
     VEC(struct claim_removal *) removals; /* under way: claim_writes.c */
+    VEC(struct claim_binding *) orphans;  /* cancelled, with a request under way: pre_bind.c */
 };
 
 extern const struct berth_shared_type dra_shared_type;
@@ -178,8 +179,11 @@ void dra_unreserve(void *ctx, struct berth_cycle *cycle, const struct berth_pod 
 enum berth_code dra_pre_bind(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
                              struct berth_str node_name, struct berth_binding_op *op,
                              struct berth_status *status);
-/* Frees operations that have not ended. */
+void dra_pre_bind_cancel(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
+                         struct berth_binding_op *op);
+/* Both free operations that have not ended. */
 void dra_drop_bindings(struct dynamic_resources *self);
+void dra_drop_orphans(struct dra_shared *shared);
 
 /* --- extended resources: extended.c ----------------------------------------------------------- */
 

@@ -118,7 +118,7 @@ static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth
 
 const struct berth_plugin dynamic_resources_plugin = {
     PLUGIN_HEAD("DynamicResources"),
-    .flags = BERTH_PLUGIN_NONBLOCKING,
+    .flags = BERTH_PLUGIN_NONBLOCKING | BERTH_PLUGIN_PARALLEL_PRE_BIND,
     .create = create,
     .destroy = destroy,
     .events = dra_events,
@@ -132,5 +132,6 @@ const struct berth_plugin dynamic_resources_plugin = {
     .unreserve = dra_unreserve,
     .pre_bind_preflight = pre_bind_preflight,
     .pre_bind = dra_pre_bind,
+    .pre_bind_cancel = dra_pre_bind_cancel,
     .sign = sign,
 };

@@ -10,6 +10,10 @@
  * Only a claim for extended resources is created, written to the pod's status, and waited for until
  * the watch shows it. A conflict begins again with a GET, up to five times. Whatever fails, the pod
  * no longer shares the pending allocation of the claim; Unreserve does the rest.
+ *
+ * If PreBind is cancelled while a request is under way, the allocation stays pending until the
+ * answer has come: the request may still be executed, and the devices must not be given to
+ * another pod meanwhile.
  */
 #include "codec/json.h"
 #include "engine/metrics/scheduler_metrics.h"
@@ -25,7 +29,8 @@
 
 struct claim_binding {
     struct claim_watcher watcher;
-    struct dynamic_resources *self;
+    struct dra_shared *shared;
+    struct dynamic_resources *self; /* NULL: cancelled, in shared->orphans; also those below */
     struct claims_state *state;
     const struct berth_pod *pod; /* lives as long as op */
     struct str node_name;        /* of op */
@@ -34,32 +39,99 @@ struct claim_binding {
     size_t index;         /* the claim under way */
     struct object *claim; /* its latest version; NULL: none under way */
     unsigned tries;
+    uint64_t call;  /* 0: none under way */
     uint64_t timer; /* 0: none */
     int64_t began;  /* when it began to wait */
+    bool creates;   /* the call creates the claim */
+    /* Of a cancelled one. */
+    char *uid, *pod_uid; /* of the pending allocation (NULL: none), of the pod */
 };
 
 static void next_claim(struct claim_binding *b);
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-static void binding_free(struct claim_binding *b)
+static void stop_waiting(struct claim_binding *b)
 {
-    struct dynamic_resources *self = b->self;
-    claim_cache_unwatch(&self->shared->claims, &b->watcher);
+    claim_cache_unwatch(&b->shared->claims, &b->watcher);
     if (b->timer)
-        self->host->timer_cancel(self->handle, b->timer);
+        b->shared->host->timer_cancel(b->shared->handle, b->timer);
+    if (b->call)
+        b->shared->host->api_forget(b->shared->handle, b->call);
+    b->timer = b->call = 0;
+}
+
+static void free_binding(struct claim_binding *b)
+{
+    stop_waiting(b);
     object_unref(b->claim);
-    self->bindings.v[b->slot] = vec_last(&self->bindings);
-    self->bindings.v[b->slot]->slot = b->slot;
-    self->bindings.n--;
+    free(b->uid);
+    free(b->pod_uid);
     free(b);
+}
+
+static void leave_plugin(struct claim_binding *b)
+{
+    struct dynamic_resources *self = TAKE(b->self);
+    struct claim_binding *last = vec_pop(&self->bindings);
+    if (last == b)
+        return;
+    self->bindings.v[b->slot] = last;
+    last->slot = b->slot;
 }
 
 void dra_drop_bindings(struct dynamic_resources *self)
 {
-    while (self->bindings.n)
-        binding_free(self->bindings.v[0]);
+    while (self->bindings.n) {
+        struct claim_binding *b = vec_last(&self->bindings);
+        leave_plugin(b);
+        free_binding(b);
+    }
     vec_release(&self->bindings);
+}
+
+void dra_drop_orphans(struct dra_shared *shared)
+{
+    for (size_t i = 0; i < shared->orphans.n; i++)
+        free_binding(shared->orphans.v[i]);
+    vec_release(&shared->orphans);
+}
+
+/* The answer to a request of a cancelled binding. */
+static void end_orphan(struct claim_binding *b, const struct berth_api_result *result)
+{
+    struct dra_shared *shared = b->shared;
+    struct object *claim = result->status >= 200 && result->status < 300
+                               ? (struct object *)(uintptr_t)result->object
+                               : NULL;
+    bool assumed = false;
+    if (claim && b->creates) {
+        claim_remove(shared, claim);
+    } else if (claim && object_kind(claim)->id == KIND_RESOURCE_CLAIM) {
+        assumed = claim_cache_assume(&shared->claims, claim) == 0;
+        const struct resource_claim *c = object_resource_claim(claim);
+        for (size_t i = 0; i < c->status.reserved_for.n; i++)
+            if (str_is(c->status.reserved_for.v[i].uid, b->pod_uid))
+                claim_unreserve(shared, &c->metadata, str_of(b->pod_uid));
+    }
+    if (b->uid)
+        claim_cache_drop_pending(&shared->claims, str_of(b->uid), assumed);
+    for (size_t i = 0; i < shared->orphans.n; i++)
+        if (shared->orphans.v[i] == b) {
+            vec_swap_remove(&shared->orphans, i);
+            break;
+        }
+    free_binding(b);
+}
+
+/* An answer has come. Returns false if PreBind was cancelled: b has ended. */
+static bool goes_on(struct claim_binding *b, const struct berth_api_result *result)
+{
+    b->call = 0;
+    if (b->self)
+        return true;
+    end_orphan(b, result);
+    return false;
 }
 
 static void end(struct claim_binding *b, enum berth_code code, struct str why)
@@ -69,7 +141,8 @@ static void end(struct claim_binding *b, enum berth_code code, struct str why)
     if (code != BERTH_SUCCESS)
         engine_log(self->log, 5, "dynamic resource plugin failed", KV_POD(b->pod),
                    KV_STR("err", why));
-    binding_free(b);
+    leave_plugin(b);
+    free_binding(b);
     self->host->op_done(op, code, abi_str(why));
 }
 
@@ -89,7 +162,7 @@ static void drop_pending(struct claim_binding *b, bool written)
 {
     struct used_claim *c = current(b);
     if (c->pending)
-        claim_cache_drop_pending(&b->self->shared->claims, initial_uid(b), written);
+        claim_cache_drop_pending(&b->shared->claims, initial_uid(b), written);
     c->pending = false;
 }
 
@@ -130,6 +203,8 @@ static void take_object(struct claim_binding *b, const struct berth_api_result *
 static void on_refreshed(void *ctx, const struct berth_api_result *result)
 {
     struct claim_binding *b = ctx;
+    if (!goes_on(b, result))
+        return;
     if (!answered_ok(result)) {
         fail(b, "get updated claim %.*s/%.*s after conflict: %.*s", CLAIM_ARG(b),
              STR_ARG(str_abi(result->message)));
@@ -145,7 +220,7 @@ static void refresh(void *ctx)
     b->timer = 0;
     engine_log(b->self->log, 5, "retrying update after conflict",
                KV_META("claim", object_meta(b->claim)));
-    claim_read(b->self->shared, object_meta(b->claim), on_refreshed, b);
+    b->call = claim_read(b->shared, object_meta(b->claim), on_refreshed, b);
 }
 
 /* A write failed: begins again after a conflict. */
@@ -153,7 +228,7 @@ static void write_failed(struct claim_binding *b, const char *what,
                          const struct berth_api_result *result)
 {
     if (result->status == 409 && ++b->tries < RETRIES) {
-        b->timer = b->self->host->timer(b->self->handle, RETRY_DELAY, refresh, b);
+        b->timer = b->shared->host->timer(b->shared->handle, RETRY_DELAY, refresh, b);
         return;
     }
     fail(b, "%s claim %.*s/%.*s: %.*s", what, CLAIM_ARG(b), STR_ARG(str_abi(result->message)));
@@ -164,6 +239,8 @@ static void claim_written(struct claim_binding *b);
 static void on_status_written(void *ctx, const struct berth_api_result *result)
 {
     struct claim_binding *b = ctx;
+    if (!goes_on(b, result))
+        return;
     if (!answered_ok(result)) {
         write_failed(b,
                      current(b)->allocation ? "add allocation and reservation to"
@@ -193,7 +270,7 @@ static void write_status(struct claim_binding *b)
     }
     struct buf body = BUF_INIT;
     enum berth_patch type = claim_status_body(claim, &change, &body);
-    claim_patch(b->self->shared, &claim->metadata, STR("status"), type, buf_str(&body),
+    b->call = claim_patch(b->shared, &claim->metadata, STR("status"), type, buf_str(&body),
                 on_status_written, b);
     buf_release(&body);
 }
@@ -201,6 +278,8 @@ static void write_status(struct claim_binding *b)
 static void on_finalizer_written(void *ctx, const struct berth_api_result *result)
 {
     struct claim_binding *b = ctx;
+    if (!goes_on(b, result))
+        return;
     if (!answered_ok(result)) {
         write_failed(b, "add finalizer to", result);
         return;
@@ -232,7 +311,7 @@ static void write_claim(struct claim_binding *b)
     }
     struct buf body = BUF_INIT;
     claim_finalizer_body(claim, true, &body);
-    claim_patch(b->self->shared, &claim->metadata, STR(""), BERTH_PATCH_MERGE, buf_str(&body),
+    b->call = claim_patch(b->shared, &claim->metadata, STR(""), BERTH_PATCH_MERGE, buf_str(&body),
                 on_finalizer_written, b);
     buf_release(&body);
 }
@@ -253,7 +332,7 @@ static void on_seen_timeout(void *ctx)
 {
     struct claim_binding *b = ctx;
     b->timer = 0;
-    claim_cache_unwatch(&b->self->shared->claims, &b->watcher);
+    claim_cache_unwatch(&b->shared->claims, &b->watcher);
     claim_seen(b);
 }
 
@@ -265,11 +344,11 @@ static void look_for_claim(struct claim_watcher *w)
     if (claim_cache_assume(&self->shared->claims, b->claim) == -ENOENT) {
         claim_cache_watch(&self->shared->claims, w, meta->namespace, meta->name);
         if (!b->timer)
-            b->timer = self->host->timer(self->handle, SEEN_TIMEOUT, on_seen_timeout, b);
+            b->timer = self->host->timer(b->shared->handle, SEEN_TIMEOUT, on_seen_timeout, b);
         return;
     }
     if (b->timer)
-        self->host->timer_cancel(self->handle, b->timer);
+        self->host->timer_cancel(b->shared->handle, b->timer);
     b->timer = 0;
     claim_seen(b);
 }
@@ -277,6 +356,8 @@ static void look_for_claim(struct claim_watcher *w)
 static void on_pod_written(void *ctx, const struct berth_api_result *result)
 {
     struct claim_binding *b = ctx;
+    if (!goes_on(b, result))
+        return;
     const struct object_meta *pod = &b->pod->pod->metadata;
     if (!answered_ok(result)) {
         fail(b, "update pod %.*s/%.*s ExtendedResourceClaimStatus: %.*s", STR_ARG(pod->namespace),
@@ -287,7 +368,7 @@ static void on_pod_written(void *ctx, const struct berth_api_result *result)
     look_for_claim(&b->watcher);
 }
 
-static uint64_t patch_pod(struct claim_binding *b, struct str body, berth_api_done_fn *done)
+static void patch_pod(struct claim_binding *b, struct str body, berth_api_done_fn *done)
 {
     const struct object_meta *pod = &b->pod->pod->metadata;
     struct berth_api_call call = {.struct_size = sizeof(call),
@@ -299,7 +380,7 @@ static uint64_t patch_pod(struct claim_binding *b, struct str body, berth_api_do
                                   .namespace_name = abi_str(pod->namespace),
                                   .name = abi_str(pod->name),
                                   .body = abi_str(body)};
-    return b->self->host->api_call(b->self->handle, &call, done, b);
+    b->call = b->shared->host->api_call(b->shared->handle, &call, done, b);
 }
 
 /* Upstream: patchPodExtendedResourceClaimStatus. */
@@ -330,7 +411,10 @@ static void count_created(const struct claim_binding *b, bool ok)
 static void on_created(void *ctx, const struct berth_api_result *result)
 {
     struct claim_binding *b = ctx;
+    if (!goes_on(b, result))
+        return;
     bool ok = answered_ok(result) && result->object;
+    b->creates = false;
     count_created(b, ok);
     if (!ok) {
         fail(b, "create claim for extended resources %.*s/: %.*s",
@@ -371,7 +455,8 @@ static void create_claim(struct claim_binding *b)
                                   .resource = BERTH_STR("resourceclaims"),
                                   .namespace_name = abi_str(pod->namespace),
                                   .body = abi_str(buf_str(&body))};
-    b->self->host->api_call(b->self->handle, &call, on_created, b);
+    b->call = b->shared->host->api_call(b->shared->handle, &call, on_created, b);
+    b->creates = true;
     buf_release(&body);
 }
 
@@ -389,7 +474,7 @@ static void claim_written(struct claim_binding *b)
         return;
     }
     /* If the claim was deleted or changed since, the watch has shown a newer version. */
-    bool assumed = claim_cache_assume(&b->self->shared->claims, b->claim) == 0;
+    bool assumed = claim_cache_assume(&b->shared->claims, b->claim) == 0;
     drop_pending(b, assumed);
     b->index++;
     next_claim(b);
@@ -467,7 +552,7 @@ static void on_period(void *ctx)
 {
     struct claim_binding *b = ctx;
     b->timer = 0;
-    claim_cache_unwatch(&b->self->shared->claims, &b->watcher);
+    claim_cache_unwatch(&b->shared->claims, &b->watcher);
     look_at_devices(b);
 }
 
@@ -485,7 +570,7 @@ static void keep_waiting(struct claim_binding *b, const struct object_meta *clai
     claim_cache_watch(&self->shared->claims, &b->watcher, claim->namespace, claim->name);
     if (!b->timer)
         b->timer =
-            self->host->timer(self->handle, MIN(left, READY_PERIOD), on_period, b);
+            self->host->timer(b->shared->handle, MIN(left, READY_PERIOD), on_period, b);
 }
 
 /* One claim of isPodReadyForBinding. Returns true if it is ready; otherwise b may have ended. */
@@ -493,7 +578,7 @@ static bool look_at_claim(struct claim_binding *b, struct used_claim *c)
 {
     const struct object_meta *meta = &c->claim->metadata;
     struct object *latest =
-        claim_cache_get(&b->self->shared->claims, meta->namespace, meta->name);
+        claim_cache_get(&b->shared->claims, meta->namespace, meta->name);
     struct buf why = BUF_INIT;
     if (!latest) {
         buf_add_printf(&why, "could not find ResourceClaim \"%.*s/%.*s\"",
@@ -565,6 +650,7 @@ enum berth_code dra_pre_bind(void *ctx, struct berth_cycle *cycle, const struct 
         return BERTH_SUCCESS;
     s->allocator = allocator_free(s->allocator);
     struct claim_binding *b = xnew(struct claim_binding);
+    b->shared = self->shared;
     b->self = self;
     b->state = s;
     b->pod = pod;
@@ -574,4 +660,32 @@ enum berth_code dra_pre_bind(void *ctx, struct berth_cycle *cycle, const struct 
     vec_push(&self->bindings, b);
     next_claim(b);
     return BERTH_ASYNC;
+}
+
+/* Unreserve follows and gives back what is pending, except for a request that is under way. */
+void dra_pre_bind_cancel(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
+                         struct berth_binding_op *op)
+{
+    (void)cycle;
+    struct dynamic_resources *self = ctx;
+    struct claim_binding *b = NULL;
+    for (size_t i = 0; i < self->bindings.n; i++)
+        if (self->bindings.v[i]->op == op)
+            b = self->bindings.v[i];
+    if (!b)
+        return;
+    leave_plugin(b);
+    if (!b->call) {
+        free_binding(b);
+        return;
+    }
+    struct used_claim *c = current(b);
+    if (c->pending)
+        b->uid = str_dup(initial_uid(b));
+    c->pending = false;
+    b->pod_uid = str_dup(pod->pod->metadata.uid);
+    b->state = NULL;
+    b->pod = NULL;
+    b->op = NULL;
+    vec_push(&b->shared->orphans, b);
 }

@@ -1,12 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shared.c - what all profiles share (upstream: SharedDRAManager). */
 #include "plugins/dynamic_resources/dynamic_resources.h"
-#include "plugins/dynamic_resources/selector_cel.h"
 
 static bool gate(const struct berth_handle *h, const char *name)
 {
     return features_enabled(&h->framework->features, name);
 }
+
+/* Until src/cel is there: a claim with a selector cannot be allocated. */
+static void *no_cel_compile(void *ctx, struct str expression, struct buf *error)
+{
+    (void)ctx, (void)expression;
+    buf_add_cstr(error, "CEL selectors are not supported yet");
+    return NULL;
+}
+
+static void no_cel_free(void *ctx, void *program)
+{
+    (void)ctx, (void)program;
+}
+
+static int no_cel_matches(void *ctx, const void *program, const struct selector_input *input,
+                          bool *ret_matches, struct buf *error)
+{
+    (void)ctx, (void)program, (void)input, (void)ret_matches, (void)error;
+    return -ENOSYS;
+}
+
+static const struct selector_engine no_cel = {
+    .compile = no_cel_compile, .free = no_cel_free, .matches = no_cel_matches};
 
 static void on_allocation(void *ctx, const struct allocation_result *allocation, int sign)
 {
@@ -40,9 +62,8 @@ static void *make(const struct berth_host *host, struct berth_handle *h)
     struct dra_shared *s = xnew(struct dra_shared);
     s->host = host;
     s->handle = h;
-    s->devices = devices_new(&features, SELECTOR_ENGINE);
+    s->devices = devices_new(&features, &no_cel);
     claim_cache_init(&s->claims, on_allocation, s);
-    extended_classes_init(&s->classes);
     add_nodes(s, handle_cluster(h)->cache);
     return s;
 }
@@ -50,16 +71,11 @@ static void *make(const struct berth_host *host, struct berth_handle *h)
 static void free_shared(void *data)
 {
     struct dra_shared *s = data;
+    dra_drop_orphans(s);
     claim_removals_release(s);
     claim_cache_release(&s->claims);
-    extended_classes_release(&s->classes);
     devices_free(s->devices);
     free(s);
-}
-
-static const struct device_class *class_of(const struct object *o)
-{
-    return o ? object_device_class(o) : NULL;
 }
 
 /* The state takes references: objects are constant for plugins. */
@@ -78,9 +94,6 @@ static void changed(void *data, enum berth_resource resource, const struct berth
         claim_cache_changed(&s->claims, old, new);
         break;
     case BERTH_RESOURCE_DEVICE_CLASS:
-        extended_classes_changed(&s->classes, class_of(old), class_of(new));
-        devices_object_changed(s->devices, old, new);
-        break;
     case BERTH_RESOURCE_RESOURCE_SLICE: /* also a DeviceTaintRule */
     case BERTH_RESOURCE_NODE:
         devices_object_changed(s->devices, old, new);
