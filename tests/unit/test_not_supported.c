@@ -21,11 +21,10 @@ static const struct {
 } cases[] = {
     {"VolumeBinding", "'volumes':[{'name':'e','emptyDir':{}}," CLAIM "]",
      "0/1 nodes are available: berth does not support persistent volume claims yet: pod uses claim "
-     "\"data\". no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."},
+     "\"data\". not found"},
     {"VolumeBinding", "'volumes':[" EPHEMERAL "]",
      "0/1 nodes are available: berth does not support ephemeral volumes yet: pod has ephemeral "
-     "volume \"scratch\". no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for "
-     "scheduling."},
+     "volume \"scratch\". not found"},
     {"VolumeBinding",
      "'volumes':[{'name':'e','emptyDir':{}},{'name':'c','configMap':{'name':"
      "'x'}}]",
