@@ -292,12 +292,9 @@ static void tell_plugins(const struct engine *e, enum kind_id kind, struct objec
 static void lookup_changed(struct engine *e, enum kind_id kind, struct object *before,
                            struct object *after)
 {
-    unsigned action = !before  ? BERTH_ACTION_ADD
-                      : !after ? BERTH_ACTION_DELETE
-                               : BERTH_ACTION_UPDATE_OTHER;
     enum berth_resource resource = resource_of_kind(kind);
     if (resource != BERTH_RESOURCE_COUNT)
-        queue_changes(e, resource, action, before, after);
+        queue_changes(e, resource, lookup_change(before, after), before, after);
     if (kind == KIND_POD_GROUP && !after)
         gang_lost_group(&e->groups, object_meta(before));
 }
