@@ -53,6 +53,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     self->state = host->state_key(h, BERTH_STR("PreScoreNodeResourcesBalancedAllocation"));
     self->sane = handle_feature(h, FEATURE_BERTH_SANE_SCORES);
     scored_resources_init(&self->resources, args.resources, false, &RESOURCE_GATES_DEFAULT);
+    scored_resources_use_devices(&self->resources, host, h);
     *ret_self = self;
     return 0;
 }

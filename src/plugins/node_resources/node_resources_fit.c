@@ -75,6 +75,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
                          sane);
     resource_scorer_init(&self->placement_scorer, SCORING_MOST_ALLOCATED, s->resources, no_shape,
                          sane);
+    scored_resources_use_devices(&self->scorer.resources, host, h);
     self->request_key = host->state_key(h, BERTH_STR("PreFilterNodeResourcesFit"));
     self->terms_key = host->state_key(h, BERTH_STR("PreScoreNodeResourcesFit"));
     make_reasons(self);
