@@ -68,7 +68,8 @@ static void compare(struct berth_cycle *cycle, const struct column *c,
     struct verdict many = {.plugin = c->handle->id};
     if (!passed)
         many = (struct verdict){batch->codes[slot], c->handle->id, batch->reasons[slot]};
-    if (single.code == many.code && single.reason == many.reason)
+    /* An error has a text, which the batch returns for one node only. */
+    if (single.code == many.code && (single.reason == many.reason || !code_rejects(many.code)))
         return;
     struct survey *s = survey_of(cycle);
     begin_dispute(s, c->handle, node);

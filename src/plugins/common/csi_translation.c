@@ -19,25 +19,32 @@
 
 enum plugin { GCE_PD, AWS_EBS, CINDER, AZURE_DISK, AZURE_FILE, VSPHERE, PORTWORX, PLUGINS };
 
-static const struct csi_migration rows[PLUGINS] = {
+static const struct csi_plugin rows[PLUGINS] = {
     [GCE_PD] = {STR_INIT("kubernetes.io/gce-pd"), STR_INIT("pd.csi.storage.gke.io"), true,
                 STR_INIT("topology.gke.io/zone")},
     [AWS_EBS] = {STR_INIT("kubernetes.io/aws-ebs"), STR_INIT("ebs.csi.aws.com"), true,
                  STR_INIT("topology.ebs.csi.aws.com/zone")},
     [CINDER] = {STR_INIT("kubernetes.io/cinder"), STR_INIT("cinder.csi.openstack.org"), true,
                 STR_INIT("topology.cinder.csi.openstack.org/zone")},
-    [AZURE_DISK] = {STR_INIT("kubernetes.io/azure-disk"), STR_INIT("disk.csi.azure.com"), true, {0}},
-    [AZURE_FILE] = {STR_INIT("kubernetes.io/azure-file"), STR_INIT("file.csi.azure.com"), false,
+    [AZURE_DISK] = {STR_INIT("kubernetes.io/azure-disk"),
+                    STR_INIT("disk.csi.azure.com"),
+                    true,
+                    {0}},
+    [AZURE_FILE] = {STR_INIT("kubernetes.io/azure-file"),
+                    STR_INIT("file.csi.azure.com"),
+                    false,
                     {0}},
     [VSPHERE] = {STR_INIT("kubernetes.io/vsphere-volume"), STR_INIT("csi.vsphere.vmware.com"),
                  false, STR_INIT("topology.csi.vmware.com/zone")},
-    [PORTWORX] = {STR_INIT("kubernetes.io/portworx-volume"), STR_INIT("pxd.portworx.com"), true,
+    [PORTWORX] = {STR_INIT("kubernetes.io/portworx-volume"),
+                  STR_INIT("pxd.portworx.com"),
+                  true,
                   {0}},
 };
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-const struct csi_migration *csi_migration_of_plugin(struct str plugin)
+const struct csi_plugin *csi_plugin_by_name(struct str plugin)
 {
     for (size_t i = 0; i < PLUGINS; i++)
         if (str_eq(rows[i].plugin, plugin))
@@ -45,7 +52,7 @@ const struct csi_migration *csi_migration_of_plugin(struct str plugin)
     return NULL;
 }
 
-const struct csi_migration *csi_migration_of_driver(struct str driver)
+const struct csi_plugin *csi_plugin_by_driver(struct str driver)
 {
     for (size_t i = 0; i < PLUGINS; i++)
         if (str_eq(rows[i].driver, driver))
@@ -53,7 +60,7 @@ const struct csi_migration *csi_migration_of_driver(struct str driver)
     return NULL;
 }
 
-const struct csi_migration *csi_migration_of_inline(const struct volume_source *s)
+const struct csi_plugin *csi_plugin_of_inline(const struct volume_source *s)
 {
     return s->gce_persistent_disk       ? &rows[GCE_PD]
            : s->aws_elastic_block_store ? &rows[AWS_EBS]
@@ -65,7 +72,7 @@ const struct csi_migration *csi_migration_of_inline(const struct volume_source *
                                         : NULL;
 }
 
-const struct csi_migration *csi_migration_of_pv(const struct persistent_volume *pv)
+const struct csi_plugin *csi_plugin_of_pv(const struct persistent_volume *pv)
 {
     const struct persistent_volume_source *s = &pv->spec.source;
     return s->gce_persistent_disk       ? &rows[GCE_PD]
@@ -180,8 +187,8 @@ static bool azure_file_pv_handle(const struct persistent_volume *pv, struct buf 
                                  struct buf *why)
 {
     const struct azure_file_persistent_volume_source *file = pv->spec.source.azure_file;
-    const struct str *group = str_map_get(&pv->metadata.annotations,
-                                          STR("kubernetes.io/azure-file-resource-group"));
+    const struct str *group =
+        str_map_get(&pv->metadata.annotations, STR("kubernetes.io/azure-file-resource-group"));
     struct str namespace = file->secret_namespace ? *file->secret_namespace
                            : pv->spec.claim_ref   ? pv->spec.claim_ref->namespace
                                                   : STR("");
@@ -348,9 +355,9 @@ static void translate_key(struct rewrite *a, const struct persistent_volume *pv,
 
 const struct node_selector *csi_pv_affinity(const struct persistent_volume *pv, struct arena *arena)
 {
-    const struct csi_migration *m = csi_migration_of_pv(pv);
+    const struct csi_plugin *m = csi_plugin_of_pv(pv);
     struct rewrite a = {.arena = arena,
-                         .from = pv->spec.node_affinity ? pv->spec.node_affinity->required : NULL};
+                        .from = pv->spec.node_affinity ? pv->spec.node_affinity->required : NULL};
     if (!m || str_empty(m->zone_key))
         return a.from;
     bool beta = is_beta(pv, a.from), vsphere = m == &rows[VSPHERE];
