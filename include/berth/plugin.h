@@ -92,7 +92,7 @@ enum berth_resource {
     BERTH_RESOURCE_STORAGE_CLASS,
     BERTH_RESOURCE_VOLUME_ATTACHMENT,
     BERTH_RESOURCE_RESOURCE_CLAIM,
-    BERTH_RESOURCE_RESOURCE_SLICE,
+    BERTH_RESOURCE_RESOURCE_SLICE, /* also changes of DeviceTaintRules, as updates */
     BERTH_RESOURCE_DEVICE_CLASS,
     BERTH_RESOURCE_POD_GROUP,
     BERTH_RESOURCE_ALL, /* every event */
@@ -373,6 +373,8 @@ struct berth_error {
 enum berth_plugin_flags {
     /* pre_bind and bind do not block: they may run on the engine's thread. */
     BERTH_PLUGIN_NONBLOCKING = 1 << 0,
+    /* pre_bind may run at the same time as that of other plugins with this flag. */
+    BERTH_PLUGIN_PARALLEL_PRE_BIND = 1 << 1,
 };
 
 struct berth_plugin {
@@ -477,6 +479,13 @@ struct berth_plugin {
     enum berth_code (*normalize_placements)(void *self, const struct berth_cycle *cycle,
                                             const struct berth_pod_group *group, int64_t *scores,
                                             size_t n, struct berth_status *status);
+
+    /*
+     * Optional. The pod will not be bound: ends a pre_bind that returned BERTH_ASYNC. op is not
+     * valid afterwards. unreserve follows. Without this function berth waits for op_done.
+     */
+    void (*pre_bind_cancel)(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
+                            struct berth_binding_op *op);
 };
 
 #endif

@@ -285,7 +285,7 @@ struct engine_stats engine_get_stats(const struct engine *e)
         .backoff = q->backoff.items.n + q->error_backoff.items.n + q->cohorts.n_parked,
         .unschedulable = q->unschedulable.n - q->n_gated,
         .gated = q->n_gated,
-        .binding = e->bindings.ops.n,
+        .binding = e->bindings.cycles.n,
         .held = e->bindings.held.items.n,
     };
     return s;

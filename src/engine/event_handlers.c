@@ -102,12 +102,12 @@ static int32_t priority_of(const struct pod *pod)
  */
 static bool end_binding(struct engine *e, struct str uid)
 {
-    struct berth_binding_op *op = binding_op_of(&e->bindings, uid);
-    if (!op)
+    struct binding_cycle *bc = binding_cycle_of(&e->bindings, uid);
+    if (!bc)
         return false;
-    if (!permit_reject(op, NULL, STR("removed")))
+    if (!permit_reject(bc, NULL, STR("removed")))
         cache_forget(&e->cache, uid);
-    queue_freed(e, op->pod->object, NULL);
+    queue_freed(e, bc->pod->object, NULL);
     return true;
 }
 
@@ -292,12 +292,9 @@ static void tell_plugins(const struct engine *e, enum kind_id kind, struct objec
 static void lookup_changed(struct engine *e, enum kind_id kind, struct object *before,
                            struct object *after)
 {
-    unsigned action = !before  ? BERTH_ACTION_ADD
-                      : !after ? BERTH_ACTION_DELETE
-                               : BERTH_ACTION_UPDATE_OTHER;
     enum berth_resource resource = resource_of_kind(kind);
     if (resource != BERTH_RESOURCE_COUNT)
-        queue_changes(e, resource, action, before, after);
+        queue_changes(e, resource, lookup_change(before, after), before, after);
     if (kind == KIND_POD_GROUP && !after)
         gang_lost_group(&e->groups, object_meta(before));
 }

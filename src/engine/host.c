@@ -122,25 +122,25 @@ static void host_waiting_pods(struct berth_handle *h,
                               void (*fn)(void *ctx, struct berth_waiting_pod *w), void *ctx)
 {
     const struct bindings *b = h->framework->bindings;
-    for (size_t i = 0; i < b->ops.n; i++)
-        if (b->ops.v[i]->holds && !b->ops.v[i]->answered)
-            fn(ctx, &b->ops.v[i]->waiting);
+    for (size_t i = 0; i < b->cycles.n; i++)
+        if (b->cycles.v[i]->holds && !b->cycles.v[i]->first.answered)
+            fn(ctx, &b->cycles.v[i]->waiting);
 }
 
 static const struct berth_pod *host_waiting_pod(const struct berth_waiting_pod *w)
 {
-    return w->op->pod;
+    return w->binding->pod;
 }
 
 static bool host_waiting_allow(struct berth_handle *h, struct berth_waiting_pod *w)
 {
-    return permit_allow(w->op, h);
+    return permit_allow(w->binding, h);
 }
 
 static bool host_waiting_reject(struct berth_handle *h, struct berth_waiting_pod *w,
                                 struct berth_str reason)
 {
-    return permit_reject(w->op, h, str_abi(reason));
+    return permit_reject(w->binding, h, str_abi(reason));
 }
 
 /* --- reading by path -------------------------------------------------------------------------- */

@@ -546,14 +546,13 @@ def what_is_not_evaluated_is_told(d):
     path = file(d, "scene.json", [make_node("n0"), claim, device, csi, cron, quota])
     done = simulate("-o", "json", path)
     equal(done.code, 0, "exit code")
-    contains(done.err, "persistent volume claims and ephemeral volumes are not supported yet",
-             "(Pod default/claim)", "resource claims are not supported yet", "(Pod default/device)",
+    contains(done.err, "resource claims are not supported yet", "(Pod default/device)",
              "attach limits of inline CSI volumes are not checked (Pod default/csi)",
              "no pods are created for them (CronJob c)", "ResourceQuotas are not enforced (ResourceQuota q)")
     got = {p["name"]: (p["node"], p["message"]) for p in json.loads(done.out)}
     equal(got["csi"][0], "n0", "node of csi")
     equal((got["claim"][0], got["device"][0]), ("", ""), "nodes")
-    contains(got["claim"][1], 'berth does not support persistent volume claims yet: pod uses claim "x"')
+    contains(got["claim"][1], 'persistentvolumeclaim "x" not found')
     contains(got["device"][1], 'berth does not support resource claims yet: pod has resource claim "g"')
 
 

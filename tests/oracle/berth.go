@@ -68,7 +68,7 @@ func (e *berthError) Error() string {
 const berthTimeout = 20 * time.Second
 
 func (b *berth) run(c *testCase) ([]*attempt, error) {
-	args := []string{"simulate", "--survey", "--output=json", fmt.Sprintf("--attempts=%d", c.attempts())}
+	args := []string{"simulate", "--controllers=false", "--survey", "--output=json", fmt.Sprintf("--attempts=%d", c.attempts())}
 	gates := b.gates
 	if c.SyncPreemption {
 		gates = strings.TrimPrefix(gates+",SchedulerAsyncPreemption=false", ",")

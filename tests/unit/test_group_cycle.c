@@ -597,7 +597,7 @@ static bool whatever_happens_meanwhile(struct rand *r, size_t size_hint, void *c
         storm_writes(&s);
     assert_null(s.f.engine->attempt.queued);
     assert_false(s.f.engine->groups.cycle.active);
-    assert_int_equal(s.f.engine->bindings.ops.n, 0);
+    assert_int_equal(s.f.engine->bindings.cycles.n, 0);
     assert_int_equal(s.f.engine->cluster.pod_groups.members.n, 0);
     assert_int_equal(engine_get_stats(s.f.engine).assumed_pods, 0);
     assert_null(s.f.engine->framework.replaced);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* VolumeBinding and DynamicResources: pods that need them are unschedulable, with a clear
- * reason. */
+/* DynamicResources: pods that need it are unschedulable, with a clear reason. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,8 +10,6 @@
 
 #include "engine_fixture.h"
 
-#define CLAIM     "{'name':'v','persistentVolumeClaim':{'claimName':'data'}}"
-#define EPHEMERAL "{'name':'scratch','ephemeral':{'volumeClaimTemplate':{}}}"
 #define DISABLE(p)                                                                              \
     "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: " \
     "[{plugins: {multiPoint: {disabled: [{name: " p "}]}}}]}"
@@ -20,13 +17,6 @@
 static const struct {
     const char *plugin, *spec, *message; /* NULL: the pod is placed */
 } cases[] = {
-    {"VolumeBinding", "'volumes':[{'name':'e','emptyDir':{}}," CLAIM "]",
-     "0/1 nodes are available: berth does not support persistent volume claims yet: pod uses claim "
-     "\"data\". preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."},
-    {"VolumeBinding", "'volumes':[" EPHEMERAL "]",
-     "0/1 nodes are available: berth does not support ephemeral volumes yet: pod has ephemeral "
-     "volume \"scratch\". preemption: 0/1 nodes are available: 1 Preemption is not helpful for "
-     "scheduling."},
     {"VolumeBinding",
      "'volumes':[{'name':'e','emptyDir':{}},{'name':'c','configMap':{'name':"
      "'x'}}]",
@@ -71,10 +61,7 @@ static void a_disabled_plugin_does_not_reject_these_pods(void **state)
 {
     (void)state;
     struct fixture f;
-    play(&f, DISABLE("VolumeBinding"), cases[0].spec);
-    assert_string_equal(fixture_node_of(&f, "p"), "n");
-    fixture_release(&f);
-    play(&f, DISABLE("DynamicResources"), cases[3].spec);
+    play(&f, DISABLE("DynamicResources"), cases[1].spec);
     assert_string_equal(fixture_node_of(&f, "p"), "n");
     fixture_release(&f);
 }

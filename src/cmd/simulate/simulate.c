@@ -17,7 +17,7 @@ typedef VEC(const char *) file_list;
 struct simulate {
     const char *config_file, *output, *pod;
     int64_t seed, attempts, nodes;
-    bool explain, survey, help, recursive, fail_on_pending;
+    bool explain, survey, help, recursive, fail_on_pending, controllers;
     enum scenario_validation validation;
     struct features features;
     struct arena arena;
@@ -26,7 +26,7 @@ struct simulate {
     struct scenario *stages; /* the files, then one for each --then */
     size_t n_stages;
     struct flag_custom gates_flag, files_flag, then_flag, validate_flag;
-    struct flag flags[15];
+    struct flag flags[16];
 };
 
 static const char usage[] =
@@ -39,7 +39,10 @@ static const char usage[] =
     "\nPods without a uid get the defaults, priority and runtime class that an API\n"
     "server would set. Deployments, ReplicaSets, ReplicationControllers,\n"
     "StatefulSets, DaemonSets and Jobs get the pods that their controllers would\n"
-    "create, unless the files contain them.\n"
+    "create, unless the files contain them. Persistent volume claims are bound and\n"
+    "provisioned, and the claims of ephemeral volumes and of resource claim templates\n"
+    "are created, unless --controllers=false is set. Every provisioner is assumed to\n"
+    "work.\n"
     "\nThe files of --then are applied after the pods of the files before them have\n"
     "been tried. They contain objects, or watch events: {type: ADDED, MODIFIED or\n"
     "DELETED, object: ...}.\n"
@@ -306,7 +309,8 @@ static int run(struct simulate *s)
                                   .seed = (uint64_t)s->seed,
                                   .explain_bytes = s->explain ? EXPLAIN_BYTES : 0,
                                   .surveys = s->survey,
-                                  .max_attempts = (uint32_t)s->attempts};
+                                  .max_attempts = (uint32_t)s->attempts,
+                                  .no_controllers = !s->controllers};
     if (r == 0 && good)
         good = load(s);
     if (r == 0 && good)
@@ -353,6 +357,7 @@ static void init(struct simulate *s)
                            .pod = "",
                            .seed = 1,
                            .attempts = 3,
+                           .controllers = true,
                            .nodes = EXPLAIN_TABLE_NODES};
     features_default(&s->features);
     s->gates_flag = flag_features(&s->features);
@@ -387,6 +392,10 @@ static void init(struct simulate *s)
          false, NULL},
         {NULL, "attempts", '\0', FLAG_INT, &s->attempts, "N",
          "Maximum number of attempts to schedule a pod.", false, NULL},
+        {NULL, "controllers", '\0', FLAG_BOOL, &s->controllers, NULL,
+         "Bind and provision volumes, and create the claims of ephemeral volumes and of resource "
+         "claim templates, as the controllers of a cluster do.",
+         false, NULL},
         {NULL, "seed", '\0', FLAG_INT, &s->seed, "N", "Seed for the scheduler's random choices.",
          false, NULL},
         {NULL, "feature-gates", '\0', FLAG_CUSTOM, &s->gates_flag, "GATES", FEATURE_GATES_HELP,

@@ -49,5 +49,6 @@ extern const struct args_kind node_affinity_args_kind;
 extern const struct args_kind node_label_args_kind;
 extern const struct args_kind service_affinity_args_kind;
 extern const struct args_kind spread_args_kind;
+extern const struct args_kind volume_binding_args_kind;
 
 #endif
