@@ -192,6 +192,10 @@ $(BUILD)/berth-load: $(BUILD)/tests/bench/load.o $(BUILD)/libberth.a
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 
+$(BUILD)/berth-controllers: $(BUILD)/tests/controllers/controllers.o $(BUILD)/libberth.a
+	$(call step,LD)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
 # berth that counts its own work, for tests/e2e/test_growth.py: see tests/counting.
 COUNT_WRAP := memcpy memmove memset memcmp malloc calloc realloc reallocarray free \
 	engine_schedule_one engine_object_changed engine_write_done engine_tick
@@ -243,7 +247,7 @@ check: deps-test
 instructions: $(BUILD)/berth
 	@tests/bench/instructions.py $(if $(RECORD),--record) --berth $<
 
-e2e-bins: $(BUILD)/berth $(BUILD)/berth-test $(BUILD)/berth-load
+e2e-bins: $(BUILD)/berth $(BUILD)/berth-test $(BUILD)/berth-load $(BUILD)/berth-controllers
 unit-bins: $(BUILD)/berth-unit
 unit: unit-bins
 	@tests/run.py --unit $(BUILD) $(T)
@@ -284,7 +288,7 @@ ARRIVING ?= 500
 RATE ?= 50
 RUNS ?= 1
 ROWS ?=
-bench: $(BUILD)/berth $(BUILD)/berth-load
+bench: $(BUILD)/berth $(BUILD)/berth-load $(BUILD)/berth-controllers
 	@tests/kube/build.sh >/dev/null
 	@tests/bench/cluster_bench.py --berth $(BUILD)/berth --load $(BUILD)/berth-load \
 		--nodes $(NODES) --pods $(PODS) --arriving $(ARRIVING) --rate $(RATE) --runs $(RUNS) \
