@@ -123,7 +123,6 @@ static enum berth_code pre_filter(void *ctx, struct berth_cycle *cycle, const st
 {
     struct volume_binding *self = ctx;
     char *fault;
-    bool waits;
     if (!pod_has_claims(self->volumes, pod, &fault)) {
         keep(self, cycle, xnew(struct pod_volumes));
         return BERTH_SKIP;
@@ -131,10 +130,8 @@ static enum berth_code pre_filter(void *ctx, struct berth_cycle *cycle, const st
     if (fault)
         return give(self, status, BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, fault);
     volumes_update(self->volumes);
-    struct pod_volumes *p = pod_volumes_new(self->volumes, cycle, pod, &waits, &fault);
-    if (fault)
-        return give(self, status, BERTH_ERROR, fault);
-    if (waits) {
+    struct pod_volumes *p = pod_volumes_new(self->volumes, cycle, pod);
+    if (!p) {
         host_of(self)->status_reason(status, self->waits);
         return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
     }
@@ -231,17 +228,19 @@ static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
     /* One attempt filters in several windows: the sets serve all of them. */
     if (p->n_slots != batch->columns->n)
         volumes_find_sets(p, (struct berth_cycle *)cycle, batch->columns->n);
+    bool fails = false;
     for (size_t w = 0; w < BITSET_WORDS(batch->columns->n); w++) {
         if (!batch->feasible[w])
             continue;
-        if (batch->feasible[w] & p->broken[w]) {
-            host_of(self)->status_text(status, abi_str(p->fault));
-            count_error(self, STR("predicate"));
-            batch_refuse(batch, w, p->broken[w], BERTH_ERROR, 0);
-        }
+        fails |= (batch->feasible[w] & p->broken[w]) != 0;
+        batch_refuse(batch, w, p->broken[w], BERTH_ERROR, 0);
         if (p->undecided)
             decide(self, p, batch, w);
         refuse(self, p, batch, w);
+    }
+    if (fails) {
+        host_of(self)->status_text(status, abi_str(p->fault));
+        count_error(self, STR("predicate"));
     }
     return BERTH_SUCCESS;
 }

@@ -175,31 +175,25 @@ static void prepare(struct volumes *v, struct pod_claim *c, struct arena *a)
 
 /* --- sorting ---------------------------------------------------------------------------------- */
 
-/* Sorts one claim. False with *ret_fault on an error. */
-static bool add(struct pod_volumes *p, struct object *object, struct arena *a, bool *ret_waits,
-                char **ret_fault)
+/* Sorts one claim. */
+static void add(struct pod_volumes *p, struct object *object, struct arena *a, bool *ret_waits)
 {
     const struct persistent_volume_claim *pvc = object_persistent_volume_claim(object);
     struct str name = claim_class_name(pvc);
     if (claim_is_bound(pvc)) {
         p->bound.v[p->bound.n++] = (struct pod_claim){.object = object_ref(object), .pvc = pvc};
-        return true;
+        return;
     }
     struct object *class = str_empty(name) ? NULL
                                            : objects_get(&p->volumes->cluster->objects,
                                                          KIND_STORAGE_CLASS, STR(""), name);
-    struct str mode =
-        class ? object_storage_class(class)->volume_binding_mode : STR(VOLUME_BINDING_IMMEDIATE);
-    if (str_empty(mode)) {
-        *ret_fault =
-            xasprintf("VolumeBindingMode not set for StorageClass \"%.*s\"", STR_ARG(name));
-        return false;
-    }
+    /* The API server defaults the mode to Immediate. */
+    bool delayed = class && str_is(object_storage_class(class)->volume_binding_mode,
+                                   VOLUME_BINDING_WAIT_FOR_FIRST_CONSUMER);
     /* A claim that names its volume is bound by the volume controller. */
-    if (!str_is(mode, VOLUME_BINDING_WAIT_FOR_FIRST_CONSUMER) ||
-        !str_empty(pvc->spec.volume_name)) {
+    if (!delayed || !str_empty(pvc->spec.volume_name)) {
         *ret_waits = true;
-        return true;
+        return;
     }
     struct pod_claim *c = &p->unbound.v[p->unbound.n++];
     *c = (struct pod_claim){.object = object_ref(object),
@@ -207,7 +201,6 @@ static bool add(struct pod_volumes *p, struct object *object, struct arena *a, b
                             .class_object = object_ref(class),
                             .class = object_storage_class(class)};
     prepare(p->volumes, c, a);
-    return true;
 }
 
 /* By size, then in the pod's order: the smallest claims take the smallest volumes. */
@@ -237,33 +230,32 @@ static void split(struct pod_volumes *p, struct arena *a)
 }
 
 struct pod_volumes *pod_volumes_new(struct volumes *v, struct berth_cycle *cycle,
-                                    const struct berth_pod *pod, bool *ret_waits, char **ret_fault)
+                                    const struct berth_pod *pod)
 {
     const struct pod *spec = pod->pod;
     struct arena *a = &cycle->arena;
     struct pod_volumes *p = xnew(struct pod_volumes);
     struct buf scratch = BUF_INIT;
-    bool ok = true;
-    *ret_waits = false;
-    *ret_fault = NULL;
+    bool waits = false;
     p->volumes = v;
     p->bound.v = arena_array(a, struct pod_claim, spec->spec.volumes.n);
     p->unbound.v = arena_array(a, struct pod_claim, spec->spec.volumes.n);
-    for (size_t i = 0; ok && i < spec->spec.volumes.n; i++) {
+    for (size_t i = 0; i < spec->spec.volumes.n; i++) {
         const struct volume *volume = &spec->spec.volumes.v[i];
         struct object *claim =
             has_claim(volume)
                 ? claim_get(v, spec->metadata.namespace, volume_claim_name(spec, volume, &scratch))
                 : NULL;
-        ok = !claim || add(p, claim, a, ret_waits, ret_fault);
+        if (claim)
+            add(p, claim, a, &waits);
     }
     buf_release(&scratch);
-    if (ok && !*ret_waits) {
-        split(p, a);
-        return p;
+    if (waits) {
+        pod_volumes_free(p);
+        return NULL;
     }
-    pod_volumes_free(p);
-    return NULL;
+    split(p, a);
+    return p;
 }
 
 static void free_claims(struct claim_list *list)
