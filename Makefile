@@ -194,6 +194,11 @@ $(BUILD)/berth-devices: $(BUILD)/tests/devices/tool/allocate.o $(BUILD)/libberth
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 
+# berth's side of tests/cel.
+$(BUILD)/berth-cel: $(BUILD)/tests/cel/cel_eval.o $(BUILD)/libberth.a
+	$(call step,LD)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
 $(BUILD)/berth-load: $(BUILD)/tests/bench/load.o $(BUILD)/libberth.a
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@

@@ -224,10 +224,10 @@ static const struct format formats[] = {
     FORMAT("dns1035LabelPrefix", "DNS1035LabelPrefix", label1035, 30, true),
     FORMAT("labelValue", "LabelValue", label_value, 40, false),
     FORMAT("uri", "URI", uri, 1103, false),
-    FORMAT("uuid", "uuid", uuid, 76, false),
+    FORMAT("uuid", "uuid", uuid, 70, false),
     FORMAT("byte", "byte", base64, 84, false),
-    FORMAT("date", "date", date, 77, false),
-    FORMAT("datetime", "datetime", datetime, 77, false),
+    FORMAT("date", "date", date, 71, false),
+    FORMAT("datetime", "datetime", datetime, 71, false),
 };
 
 static const struct format *find(struct str name)

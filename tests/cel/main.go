@@ -20,12 +20,14 @@ import (
 )
 
 var (
-	berth   = flag.String("berth", "build/berth-cel", "berth's program, from tests/cel/cel_eval.c")
-	seed    = flag.Int64("seed", 1, "of the first random case; each case has its own")
-	cases   = flag.Int("cases", 1000, "number of random cases")
-	onRegex = flag.Bool("regex", false, "compare regular expressions")
-	tap     = flag.Bool("tap", false, "print TAP")
-	show    = flag.Int("show", 20, "print at most so many differences")
+	berth         = flag.String("berth", "build/berth-cel", "berth's program, from tests/cel/cel_eval.c")
+	seed          = flag.Int64("seed", 1, "of the first random case; each case has its own")
+	cases         = flag.Int("cases", 1000, "number of random cases")
+	onRegex       = flag.Bool("regex", false, "compare regular expressions")
+	tap           = flag.Bool("tap", false, "print TAP")
+	doExtract     = flag.Bool("extract", false, "print the corpus of the folders named, as corpus.json")
+	oneExpression = flag.String("e", "", "compare only this expression, on random devices")
+	show          = flag.Int("show", 20, "print at most so many differences")
 )
 
 // program is a running berth-cel: a line in, a line out.
@@ -75,14 +77,14 @@ func fatal(format string, args ...any) {
 
 // tally counts the cases of one comparison and prints the differences.
 type tally struct {
-	name                string
+	name                 string
 	cases, failed, shown int
 }
 
 func (t *tally) differ(format string, args ...any) {
 	t.failed++
 	if t.shown++; t.shown <= *show {
-		fmt.Printf("# "+strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "\n# ")+"\n")
+		fmt.Printf("# " + strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "\n# ") + "\n")
 	}
 }
 
@@ -124,8 +126,94 @@ func compareRegexes(p *program) bool {
 	return t.end()
 }
 
+// stable reports whether upstream gives the same answer again: the order of maps is random there.
+func stable(c celCase, answer string) bool {
+	for range 3 {
+		if c.expected() != answer {
+			return false
+		}
+	}
+	return true
+}
+
+// summary of a difference, to count its kind: the answer without texts and numbers.
+func summary(want, got string) string {
+	w, g := strings.Fields(want), strings.Fields(got)
+	if w[0] != g[0] {
+		return "compiles or not"
+	}
+	if w[0] == "compile" {
+		return "text of a compile error"
+	}
+	if w[1] != g[1] {
+		return "estimated cost"
+	}
+	for i := 2; i < len(w) && i < len(g); i++ {
+		if w[i] == g[i] {
+			continue
+		}
+		if i > 0 && w[i-1] == "error" {
+			return "text of a run time error"
+		}
+		if w[i] == "true" || w[i] == "false" || w[i] == "error" {
+			return "value"
+		}
+		return "cost"
+	}
+	return "other"
+}
+
+func compareExpressions(p *program) bool {
+	t := tally{name: "expressions"}
+	counts := map[string]int{}
+	errors, unstable := 0, 0
+	one := func(name string, c celCase) {
+		t.cases++
+		want, got := c.expected(), p.ask(c.line())
+		if strings.HasPrefix(want, "compile") {
+			errors++
+		}
+		if want == got {
+			return
+		}
+		if !stable(c, want) {
+			unstable++
+			return
+		}
+		counts[summary(want, got)]++
+		t.differ("%s: %s\n  upstream %.1500s\n  berth    %.1500s\n  %.1500s", name, c.Expression, readable(want), readable(got), c.line())
+	}
+	if *oneExpression != "" {
+		for i := range int64(4) {
+			c := drawCase(rand.New(rand.NewSource(*seed + i)))
+			c.Expression = *oneExpression
+			fmt.Println(readable(c.expected()))
+			one("-e", c)
+		}
+		return t.end()
+	}
+	for i, expression := range corpus() {
+		for features := range 4 {
+			g := &generator{Rand: rand.New(rand.NewSource(int64(i))), list: features%2 == 1}
+			one(fmt.Sprintf("corpus %d", i), celCase{expression, features/2 == 1, features%2 == 1, g.slices()})
+		}
+	}
+	for i := range int64(*cases) {
+		one(fmt.Sprintf("seed %d", *seed+i), drawCase(rand.New(rand.NewSource(*seed+i))))
+	}
+	for kind, n := range counts {
+		fmt.Printf("# %6d %s\n", n, kind)
+	}
+	fmt.Printf("# %d of %d do not compile; %d answers of upstream vary\n", errors, t.cases, unstable)
+	return t.end()
+}
+
 func main() {
 	flag.Parse()
+	if *doExtract {
+		extract(flag.Args())
+		return
+	}
 	p, err := start(*berth)
 	if err != nil {
 		fatal("%s: %v", *berth, err)
@@ -133,6 +221,8 @@ func main() {
 	same := true
 	if *onRegex {
 		same = compareRegexes(p)
+	} else {
+		same = compareExpressions(p)
 	}
 	p.stop()
 	if !same {

@@ -270,6 +270,15 @@ func (g *generator) attribute() resourceapi.DeviceAttribute {
 	}
 }
 
+// unversioned: selectors compare it with a string.
+func (g *generator) unversioned() resourceapi.DeviceAttribute {
+	a := g.attribute()
+	if a.VersionValue != nil {
+		a = resourceapi.DeviceAttribute{StringValue: ptr.To("a")}
+	}
+	return a
+}
+
 func (g *generator) listAttribute() resourceapi.DeviceAttribute {
 	switch g.Intn(4) {
 	case 0:
@@ -319,16 +328,12 @@ func (g *generator) device(name, driver string, counters []resourceapi.CounterSe
 	if !g.wrong(10) {
 		d.Attributes["model"] = resourceapi.DeviceAttribute{StringValue: ptr.To(pick(g, "a", "b"))}
 	}
-	bus := g.attribute()
-	if bus.VersionValue != nil && !g.nasty {
-		bus = resourceapi.DeviceAttribute{StringValue: ptr.To("a")} // selectors compare it with a string
-	}
-	d.Attributes[resourceapi.QualifiedName(pick(g, driver+"/bus", "bus", "bus", "bus"))] = bus
+	d.Attributes[resourceapi.QualifiedName(pick(g, driver+"/bus", "bus", "bus", "bus"))] = g.unversioned()
 	if g.chance(80) {
 		d.Attributes["example.org/numa"] = g.attribute()
 	}
 	if !g.wrong(20) {
-		d.Attributes["rare"] = g.attribute()
+		d.Attributes["rare"] = g.unversioned()
 	}
 	// The selectors of the generator fail on lists where the feature is off.
 	if g.k.Features.ListTypeAttributes && g.chance(70) {
