@@ -175,7 +175,7 @@ static bool find_claims(const struct volume_restrictions *self, const struct pod
             continue;
         struct str name = v->persistent_volume_claim->claim_name;
         const struct persistent_volume_claim *claim =
-            claim_get(&self->cluster->objects, pod->metadata.namespace, name);
+            claim_lookup(&self->cluster->objects, pod->metadata.namespace, name);
         if (!claim) {
             status_printf(self->host, status, "persistentvolumeclaim \"%.*s\" not found",
                           STR_ARG(name));

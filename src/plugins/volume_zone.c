@@ -121,13 +121,13 @@ static void add_topologies(const struct persistent_volume *pv, topology_list *li
 static bool check_unbound(const struct volume_zone *self,
                           const struct persistent_volume_claim *claim, struct berth_status *status)
 {
-    struct str name = claim_class(claim);
+    struct str name = class_of_claim(claim);
     if (str_empty(name)) {
         self->host->status_text(
             status, BERTH_STR("PersistentVolumeClaim had no pv name and storageClass name"));
         return false;
     }
-    const struct storage_class *class = class_get(&self->cluster->objects, name);
+    const struct storage_class *class = class_lookup(&self->cluster->objects, name);
     if (!class)
         status_printf(self->host, status, "storageclass.storage.k8s.io \"%.*s\" not found",
                       STR_ARG(name));
@@ -149,7 +149,7 @@ static bool add_claim(const struct volume_zone *self, const struct pod *pod, str
         return false;
     }
     const struct persistent_volume_claim *claim =
-        claim_get(&self->cluster->objects, pod->metadata.namespace, name);
+        claim_lookup(&self->cluster->objects, pod->metadata.namespace, name);
     if (!claim) {
         status_printf(self->host, status, "persistentvolumeclaim \"%.*s\" not found",
                       STR_ARG(name));
@@ -157,7 +157,8 @@ static bool add_claim(const struct volume_zone *self, const struct pod *pod, str
     }
     if (str_empty(claim->spec.volume_name))
         return check_unbound(self, claim, status);
-    const struct persistent_volume *pv = pv_get(&self->cluster->objects, claim->spec.volume_name);
+    const struct persistent_volume *pv =
+        pv_lookup(&self->cluster->objects, claim->spec.volume_name);
     if (!pv) {
         status_printf(self->host, status, "persistentvolume \"%.*s\" not found",
                       STR_ARG(claim->spec.volume_name));

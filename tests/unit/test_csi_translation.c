@@ -81,8 +81,9 @@ static void test_golden(void **state)
     golden_load("csi_translation.json", &table_type, &a, &table);
     for (size_t i = 0; i < table.rows.n; i++) {
         const struct row *row = &table.rows.v[i];
-        const struct csi_plugin *m =
-            row->pv ? csi_plugin_of_pv(row->pv) : csi_plugin_of_inline(&row->inline_volume->source);
+        const struct csi_migration *m = row->pv
+                                            ? csi_migration_of_pv(row->pv)
+                                            : csi_migration_of_inline(&row->inline_volume->source);
         buf_clear(&handle);
         buf_clear(&why);
         bool ok = row->pv ? csi_pv_handle(row->pv, &handle, &why)
@@ -111,13 +112,13 @@ static void test_golden(void **state)
 static void test_names(void **state)
 {
     (void)state;
-    const struct csi_plugin *m = csi_plugin_by_name(STR("kubernetes.io/aws-ebs"));
+    const struct csi_migration *m = csi_migration_of_plugin(STR("kubernetes.io/aws-ebs"));
     assert_non_null(m);
     assert_true(str_is(m->driver, "ebs.csi.aws.com") && m->on);
-    assert_ptr_equal(csi_plugin_by_driver(STR("ebs.csi.aws.com")), m);
-    assert_false(csi_plugin_by_name(STR("kubernetes.io/azure-file"))->on);
-    assert_null(csi_plugin_by_name(STR("kubernetes.io/nfs")));
-    assert_null(csi_plugin_by_driver(STR("")));
+    assert_ptr_equal(csi_migration_of_driver(STR("ebs.csi.aws.com")), m);
+    assert_false(csi_migration_of_plugin(STR("kubernetes.io/azure-file"))->on);
+    assert_null(csi_migration_of_plugin(STR("kubernetes.io/nfs")));
+    assert_null(csi_migration_of_driver(STR("")));
 }
 
 static bool migrated(const char *annotations)

@@ -4,8 +4,8 @@
 #include "codec/json.h"
 #include "plugins/common/plugin_base.h"
 
-bool volume_claim_name(const struct pod *pod, const struct volume *volume, struct buf *scratch,
-                       struct str *ret_name)
+bool pod_volume_claim(const struct pod *pod, const struct volume *volume, struct buf *scratch,
+                      struct str *ret_name)
 {
     if (volume->source.persistent_volume_claim) {
         *ret_name = volume->source.persistent_volume_claim->claim_name;
@@ -33,7 +33,7 @@ bool claim_is_for_pod(const struct persistent_volume_claim *claim, const struct 
     return false;
 }
 
-struct str claim_class(const struct persistent_volume_claim *claim)
+struct str class_of_claim(const struct persistent_volume_claim *claim)
 {
     /* The annotation of before Kubernetes 1.6 has precedence. */
     const struct str *beta = str_map_get(&claim->metadata.annotations, STR(ANN_BETA_STORAGE_CLASS));
@@ -57,18 +57,18 @@ static const void *body_of(const struct objects *objects, enum kind_id kind, str
     return o ? object_body(o) : NULL;
 }
 
-const struct persistent_volume_claim *claim_get(const struct objects *objects, struct str namespace,
-                                                struct str name)
+const struct persistent_volume_claim *claim_lookup(const struct objects *objects,
+                                                   struct str namespace, struct str name)
 {
     return body_of(objects, KIND_PERSISTENT_VOLUME_CLAIM, namespace, name);
 }
 
-const struct persistent_volume *pv_get(const struct objects *objects, struct str name)
+const struct persistent_volume *pv_lookup(const struct objects *objects, struct str name)
 {
     return body_of(objects, KIND_PERSISTENT_VOLUME, STR(""), name);
 }
 
-const struct storage_class *class_get(const struct objects *objects, struct str name)
+const struct storage_class *class_lookup(const struct objects *objects, struct str name)
 {
     return body_of(objects, KIND_STORAGE_CLASS, STR(""), name);
 }
@@ -81,7 +81,7 @@ bool pod_names_claim(const struct pod *pod, const struct object_meta *claim, boo
         const struct volume *v = &pod->spec.volumes.v[i];
         struct str name;
         found = (v->source.persistent_volume_claim || ephemeral) &&
-                volume_claim_name(pod, v, &scratch, &name) && str_eq(name, claim->name);
+                pod_volume_claim(pod, v, &scratch, &name) && str_eq(name, claim->name);
     }
     buf_release(&scratch);
     return found && str_eq(pod->metadata.namespace, claim->namespace);

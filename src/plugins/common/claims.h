@@ -18,19 +18,19 @@
  * The name of the volume's claim: given, or that of an ephemeral volume, which is written to
  * `scratch`. False: the volume has no claim.
  */
-bool volume_claim_name(const struct pod *pod, const struct volume *volume, struct buf *scratch,
-                       struct str *ret_name);
+bool pod_volume_claim(const struct pod *pod, const struct volume *volume, struct buf *scratch,
+                      struct str *ret_name);
 /* Does the pod own the claim of its ephemeral volume? (ephemeral.VolumeIsForPod) */
 bool claim_is_for_pod(const struct persistent_volume_claim *claim, const struct pod *pod);
 /* Empty: none (GetPersistentVolumeClaimClass). */
-struct str claim_class(const struct persistent_volume_claim *claim);
+struct str class_of_claim(const struct persistent_volume_claim *claim);
 bool claim_has_mode(const struct persistent_volume_claim *claim, struct str mode);
 
 /* NULL: not found. */
-const struct persistent_volume_claim *claim_get(const struct objects *objects, struct str namespace,
-                                                struct str name);
-const struct persistent_volume *pv_get(const struct objects *objects, struct str name);
-const struct storage_class *class_get(const struct objects *objects, struct str name);
+const struct persistent_volume_claim *claim_lookup(const struct objects *objects,
+                                                   struct str namespace, struct str name);
+const struct persistent_volume *pv_lookup(const struct objects *objects, struct str name);
+const struct storage_class *class_lookup(const struct objects *objects, struct str name);
 
 /* Does the pod have a volume of this claim? Ephemeral volumes: only if `ephemeral`. */
 bool pod_names_claim(const struct pod *pod, const struct object_meta *claim, bool ephemeral);

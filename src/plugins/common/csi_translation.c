@@ -19,7 +19,7 @@
 
 enum plugin { GCE_PD, AWS_EBS, CINDER, AZURE_DISK, AZURE_FILE, VSPHERE, PORTWORX, PLUGINS };
 
-static const struct csi_plugin rows[PLUGINS] = {
+static const struct csi_migration rows[PLUGINS] = {
     [GCE_PD] = {STR_INIT("kubernetes.io/gce-pd"), STR_INIT("pd.csi.storage.gke.io"), true,
                 STR_INIT("topology.gke.io/zone")},
     [AWS_EBS] = {STR_INIT("kubernetes.io/aws-ebs"), STR_INIT("ebs.csi.aws.com"), true,
@@ -44,7 +44,7 @@ static const struct csi_plugin rows[PLUGINS] = {
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-const struct csi_plugin *csi_plugin_by_name(struct str plugin)
+const struct csi_migration *csi_migration_of_plugin(struct str plugin)
 {
     for (size_t i = 0; i < PLUGINS; i++)
         if (str_eq(rows[i].plugin, plugin))
@@ -52,7 +52,7 @@ const struct csi_plugin *csi_plugin_by_name(struct str plugin)
     return NULL;
 }
 
-const struct csi_plugin *csi_plugin_by_driver(struct str driver)
+const struct csi_migration *csi_migration_of_driver(struct str driver)
 {
     for (size_t i = 0; i < PLUGINS; i++)
         if (str_eq(rows[i].driver, driver))
@@ -60,7 +60,7 @@ const struct csi_plugin *csi_plugin_by_driver(struct str driver)
     return NULL;
 }
 
-const struct csi_plugin *csi_plugin_of_inline(const struct volume_source *s)
+const struct csi_migration *csi_migration_of_inline(const struct volume_source *s)
 {
     return s->gce_persistent_disk       ? &rows[GCE_PD]
            : s->aws_elastic_block_store ? &rows[AWS_EBS]
@@ -72,7 +72,7 @@ const struct csi_plugin *csi_plugin_of_inline(const struct volume_source *s)
                                         : NULL;
 }
 
-const struct csi_plugin *csi_plugin_of_pv(const struct persistent_volume *pv)
+const struct csi_migration *csi_migration_of_pv(const struct persistent_volume *pv)
 {
     const struct persistent_volume_source *s = &pv->spec.source;
     return s->gce_persistent_disk       ? &rows[GCE_PD]
@@ -355,7 +355,7 @@ static void translate_key(struct rewrite *a, const struct persistent_volume *pv,
 
 const struct node_selector *csi_pv_affinity(const struct persistent_volume *pv, struct arena *arena)
 {
-    const struct csi_plugin *m = csi_plugin_of_pv(pv);
+    const struct csi_migration *m = csi_migration_of_pv(pv);
     struct rewrite a = {.arena = arena,
                         .from = pv->spec.node_affinity ? pv->spec.node_affinity->required : NULL};
     if (!m || str_empty(m->zone_key))

@@ -17,7 +17,7 @@
 #include "base/buf.h"
 
 /* An in-tree plugin and its CSI driver. */
-struct csi_plugin {
+struct csi_migration {
     struct str plugin; /* "kubernetes.io/aws-ebs" */
     struct str driver; /* "ebs.csi.aws.com" */
     /* Is it always migrated? Volumes of the others are never translated while scheduling. */
@@ -26,10 +26,10 @@ struct csi_plugin {
 };
 
 /* NULL: there is no such plugin, or no driver replaced it. */
-const struct csi_plugin *csi_plugin_by_name(struct str plugin);
-const struct csi_plugin *csi_plugin_by_driver(struct str driver);
-const struct csi_plugin *csi_plugin_of_inline(const struct volume_source *source);
-const struct csi_plugin *csi_plugin_of_pv(const struct persistent_volume *pv);
+const struct csi_migration *csi_migration_of_plugin(struct str plugin);
+const struct csi_migration *csi_migration_of_driver(struct str driver);
+const struct csi_migration *csi_migration_of_inline(const struct volume_source *source);
+const struct csi_migration *csi_migration_of_pv(const struct persistent_volume *pv);
 
 /* Does the node's annotation list the plugin? node NULL: no. (isPluginMigratedToCSIOnNode) */
 bool csi_migrated_on_node(struct str plugin, const struct csi_node *node);

@@ -47,7 +47,7 @@ static enum berth_hint after_claim_added(void *ctx, const struct berth_pod *pod,
 /* An in-tree volume that cannot be translated counts as helped: upstream returns an error. */
 static bool uses_attacher(const struct volume *v, struct str namespace, struct str attacher)
 {
-    const struct csi_plugin *plugin = csi_plugin_of_inline(&v->source);
+    const struct csi_migration *plugin = csi_migration_of_inline(&v->source);
     struct buf handle = BUF_INIT, why = BUF_INIT;
     if (!plugin)
         return false;

@@ -186,7 +186,7 @@ static void collect_attachments(const struct volume_lookup *lookup, const struct
             continue;
         if (lookup->on_read)
             lookup->on_read(lookup->ctx, KIND_PERSISTENT_VOLUME, STR(""), pv_name);
-        const struct persistent_volume *pv = pv_get(lookup->objects, pv_name);
+        const struct persistent_volume *pv = pv_lookup(lookup->objects, pv_name);
         if (pv && pv->spec.source.csi)
             volume_list_add(&list, a->spec.attacher, pv->spec.source.csi->volume_handle);
     }

@@ -73,7 +73,7 @@ bool volume_list_has(const struct volume_list *list, const struct csi_volume *vo
 bool volume_is_attachable(const struct volume *volume)
 {
     return volume->source.persistent_volume_claim || volume->source.ephemeral ||
-           csi_plugin_of_inline(&volume->source);
+           csi_migration_of_inline(&volume->source);
 }
 
 /* --- claims ----------------------------------------------------------------------------------- */
@@ -89,15 +89,15 @@ static void on_read(const struct volume_lookup *lookup, enum kind_id kind, struc
 static void add_unbound(struct volume_list *list, const struct volume_lookup *lookup,
                         const struct persistent_volume_claim *claim)
 {
-    struct str name = claim_class(claim);
+    struct str name = class_of_claim(claim);
     if (str_empty(name))
         return;
     on_read(lookup, KIND_STORAGE_CLASS, STR(""), name);
-    const struct storage_class *class = class_get(lookup->objects, name);
+    const struct storage_class *class = class_lookup(lookup->objects, name);
     if (!class)
         return;
     struct str driver = class->provisioner;
-    const struct csi_plugin *plugin = csi_plugin_by_name(driver);
+    const struct csi_migration *plugin = csi_migration_of_plugin(driver);
     if (plugin && !(lookup->migrated && plugin->on))
         return;
     struct buf handle = BUF_INIT;
@@ -111,7 +111,7 @@ static void add_unbound(struct volume_list *list, const struct volume_lookup *lo
 static void add_in_tree(struct volume_list *list, const struct volume_lookup *lookup,
                         const struct persistent_volume *pv)
 {
-    const struct csi_plugin *plugin = csi_plugin_of_pv(pv);
+    const struct csi_migration *plugin = csi_migration_of_pv(pv);
     if (!plugin || !plugin->on || !lookup->migrated)
         return;
     struct buf handle = BUF_INIT, why = BUF_INIT;
@@ -127,7 +127,7 @@ static void add_claim(struct volume_list *list, const struct volume_lookup *look
     const struct persistent_volume *pv = NULL;
     if (!str_empty(claim->spec.volume_name)) {
         on_read(lookup, KIND_PERSISTENT_VOLUME, STR(""), claim->spec.volume_name);
-        pv = pv_get(lookup->objects, claim->spec.volume_name);
+        pv = pv_lookup(lookup->objects, claim->spec.volume_name);
     }
     if (!pv)
         add_unbound(list, lookup, claim);
@@ -144,7 +144,7 @@ static enum volume_fault add_inline(struct volume_list *list, const struct volum
                                     const struct pod *pod, const struct volume *volume,
                                     struct buf *why)
 {
-    const struct csi_plugin *plugin = csi_plugin_of_inline(&volume->source);
+    const struct csi_migration *plugin = csi_migration_of_inline(&volume->source);
     if (!plugin || !plugin->on || !lookup->migrated)
         return VOLUME_OK;
     struct buf handle = BUF_INIT, reason = BUF_INIT;
@@ -169,7 +169,8 @@ static enum volume_fault add_volume(struct volume_list *list, const struct volum
         return VOLUME_ERROR;
     }
     on_read(lookup, KIND_PERSISTENT_VOLUME_CLAIM, namespace, claim_name);
-    const struct persistent_volume_claim *claim = claim_get(lookup->objects, namespace, claim_name);
+    const struct persistent_volume_claim *claim =
+        claim_lookup(lookup->objects, namespace, claim_name);
     if (!claim && !lookup->is_new)
         return VOLUME_OK; /* it may be gone already */
     if (!claim) {
@@ -196,7 +197,7 @@ enum volume_fault volume_list_add_pod(struct volume_list *list, const struct vol
     for (size_t i = 0; fault == VOLUME_OK && i < pod->spec.volumes.n; i++) {
         const struct volume *v = &pod->spec.volumes.v[i];
         struct str name;
-        if (volume_claim_name(pod, v, &scratch, &name))
+        if (pod_volume_claim(pod, v, &scratch, &name))
             fault = add_volume(list, lookup, pod, v, name, why);
         else
             fault = add_inline(list, lookup, pod, v, why);
