@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/component-helpers/storage/volume"
-	csitrans "k8s.io/csi-translation-lib"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumebinding"
 )
@@ -166,10 +165,6 @@ func (r *run) provision(claim *corev1.PersistentVolumeClaim, node string) error 
 	if err != nil {
 		return err
 	}
-	driver := class.Provisioner
-	if csi, err := csitrans.New().GetCSINameFromInTreeName(driver); err == nil {
-		driver = csi
-	}
 	pv := &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: "pvc-" + string(claim.UID), UID: "pv-" + claim.UID},
 		Spec: corev1.PersistentVolumeSpec{
@@ -180,7 +175,7 @@ func (r *run) provision(claim *corev1.PersistentVolumeClaim, node string) error 
 			ClaimRef: &corev1.ObjectReference{Kind: "PersistentVolumeClaim", APIVersion: "v1",
 				Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{
-				CSI: &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: "pvc-" + string(claim.UID)}},
+				CSI: &corev1.CSIPersistentVolumeSource{Driver: class.Provisioner, VolumeHandle: "pvc-" + string(claim.UID)}},
 			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{
 				NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: nil,
 					MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname,
