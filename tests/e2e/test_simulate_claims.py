@@ -76,7 +76,7 @@ def simulate(d, *stages, flags=()):
     for i, objects in enumerate(stages):
         path = os.path.join(d, f"stage{i}.json")
         with open(path, "w") as f:
-            f.write("\\n---\\n".join(json.dumps(o) for o in objects))
+            f.write("\n---\n".join(json.dumps(o) for o in objects))
         argv += ["--then", path] if i else [path]
     done = berth.run(*argv, timeout=60)
     equal((done.code, done.err), (0, ""), "exit code and standard error")
@@ -136,7 +136,7 @@ def claims_that_cannot_be_used_are_reported(d):
     leaving = claim("leaving", "")
     leaving["metadata"].update(deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["x/y"])
     zone = volume("zone", labels={"topology.kubernetes.io/zone": "west"})
-    got = simulate(d, [make_node("n0", zone="east"), lost, leaving, claim("open", ""), zone,
+    got = simulate(d, [make_node("n0", zone="east"), lost, leaving, zone,
                        claim("zoned", "", volumeName="zone"), user("missing", "nothing"),
                        user("lost", "lost"), user("leaving", "leaving"), user("zoned", "zoned")])
     contains(got["missing"], 'persistentvolumeclaim "nothing" not found')
