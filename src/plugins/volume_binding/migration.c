@@ -23,7 +23,7 @@ static char *fault_of(const struct persistent_volume *pv)
 void pv_migrate(struct volumes *v, struct pv *pv)
 {
     struct arena scratch;
-    const struct csi_plugin *migration = csi_plugin_of_pv(pv->body);
+    const struct csi_migration *migration = csi_migration_of_pv(pv->body);
     if (!migration || !migration->on)
         return;
     pv->migration = migration;
@@ -77,7 +77,7 @@ bool pv_migrated_on(const struct volumes *v, const struct pv *pv, struct str nod
     return csi_node && csi_migrated_on_node(pv->migration->plugin, object_csi_node(csi_node));
 }
 
-static struct migrated_nodes *nodes_of(struct volumes *v, const struct csi_plugin *migration)
+static struct migrated_nodes *nodes_of(struct volumes *v, const struct csi_migration *migration)
 {
     for (size_t i = 0; i < v->migrated.n; i++)
         if (v->migrated.v[i].migration == migration)

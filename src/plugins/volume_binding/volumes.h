@@ -29,7 +29,7 @@ struct pv {
     struct pv_pool *pool;    /* if it is free */
     struct claimed *claimed; /* if it names a claim */
     /* On nodes where the volume's plugin is migrated, the CSI driver's topology counts. */
-    const struct csi_plugin *migration; /* NULL: never */
+    const struct csi_migration *migration; /* NULL: never */
     struct node_set *migrated_where;       /* NULL: every node */
     char *fault;                           /* why it cannot be translated; NULL: it can */
 };
@@ -80,7 +80,7 @@ struct capacity_class {
 
 /* The nodes on which a plugin is migrated, as of these changes. */
 struct migrated_nodes {
-    const struct csi_plugin *migration;
+    const struct csi_migration *migration;
     uint64_t csi_changes, node_changes;
     uint64_t *words;
     size_t n_words;
@@ -139,7 +139,6 @@ const struct quantity *pv_capacity(const struct persistent_volume *pv);
 
 /* --- claims ----------------------------------------------------------------------------------- */
 
-struct str claim_class_name(const struct persistent_volume_claim *claim);
 const struct quantity *claim_request(const struct persistent_volume_claim *claim);
 /* Bound by both sides (upstream: isPVCFullyBound). */
 bool claim_is_bound(const struct persistent_volume_claim *claim);
