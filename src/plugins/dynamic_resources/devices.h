@@ -32,9 +32,10 @@ struct device_features {
     bool device_taint_rules;    /* DRADeviceTaintRules and DRADeviceTaints */
     bool binding_conditions;    /* DRADeviceBindingConditions and DRAResourceClaimDeviceStatus */
     bool consumable_capacity;   /* DRAConsumableCapacity */
+    bool list_attributes;       /* DRAListTypeAttributes: selectors see lists */
     /*
      * Constraints compare lists. Upstream's allocator can, its plugin never turns it on, even with
-     * DRAListTypeAttributes, which concerns selectors only: leave it false.
+     * DRAListTypeAttributes: leave it false.
      */
     bool list_constraints;
 };
@@ -47,8 +48,8 @@ struct selector_input {
 };
 
 /*
- * How selectors are compiled and evaluated: src/cel (selector_cel.h), or a fake in tests. Errors
- * are upstream's texts, without "CEL compile error: " and the like in front.
+ * How selectors are compiled and evaluated: src/cel, or something else in tests. Errors are
+ * upstream's texts, without "CEL compile error: " and the like in front.
  */
 struct selector_engine {
     void *ctx;
@@ -58,11 +59,12 @@ struct selector_engine {
     /* 0, or negative with the reason in `error`. Any thread. */
     int (*matches)(void *ctx, const void *program, const struct selector_input *input,
                    bool *ret_matches, struct buf *error);
+    void (*release)(void *ctx); /* with the devices; NULL: nothing to release */
 };
 
 struct devices;
 
-/* Both are copied. */
+/* Both are copied. engine NULL: CEL. */
 struct devices *devices_new(const struct device_features *features,
                             const struct selector_engine *engine);
 /* NULL is allowed. Returns NULL. */
