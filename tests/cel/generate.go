@@ -451,11 +451,13 @@ func (g *generator) device() resourceapi.Device {
 		set("bools", resourceapi.DeviceAttribute{BoolValues: []bool{true, g.Intn(2) == 0}})
 		set("versions", resourceapi.DeviceAttribute{VersionValues: []string{"1.2.3", g.pick("2.0.0", "1.2.3-a")}})
 	}
-	if g.Intn(30) == 0 {
+	switch g.Intn(60) { // upstream reports one of several, at random
+	case 0:
 		set("odd", resourceapi.DeviceAttribute{VersionValue: ptr.To("1.2")})
-	}
-	if g.Intn(30) == 0 {
+	case 1:
 		set("list", resourceapi.DeviceAttribute{StringValues: []string{"x"}})
+	case 2:
+		set("none", resourceapi.DeviceAttribute{})
 	}
 	for _, name := range []string{"memory", "cores"} {
 		if g.Intn(5) > 0 {
