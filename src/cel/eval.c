@@ -106,17 +106,25 @@ static struct cel_value eval_call(struct cel_run *r, const struct cel_node *node
     return result;
 }
 
+static struct cel_value equality(struct cel_run *r, bool wanted, struct cel_value left,
+                                 struct cel_value right)
+{
+    enum cel_equality truth = cel_equality(&r->eval, left, right);
+    if (truth == CEL_NOT_COMPARABLE)
+        return wanted ? cel_no_such_overload() : cel_bool(true);
+    return cel_bool((truth == CEL_EQUAL) == wanted);
+}
+
 /* Equality costs a tenth of the smaller side; Kubernetes' types cost 1. */
 static struct cel_value eval_equal(struct cel_run *r, const struct cel_node *node)
 {
     struct cel_value left = cel_eval_node(r, node->args[0]);
-    struct cel_value right = r->eval.exceeded ? left : cel_eval_node(r, node->args[1]);
-    struct cel_value result = cel_is_error(left) ? left : right;
+    struct cel_value right = cel_eval_node(r, node->args[1]);
+    struct cel_value result = cel_is_error(left) ? left : right, args[2];
     if (r->eval.exceeded)
         return result;
     if (!cel_is_error(result))
-        result = cel_bool(cel_equal(&r->eval, left, right) == (node->kind == CEL_N_EQUAL));
-    struct cel_value args[2];
+        result = equality(r, node->kind == CEL_N_EQUAL, left, right);
     if (!drop_args(r, node, args))
         return result;
     bool unit = args[0].kind == CEL_OBJECT && node->kind == CEL_N_EQUAL;
