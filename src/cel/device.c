@@ -22,7 +22,8 @@ const struct cel_type *cel_device_field(struct cel_features features, struct str
         return features.list_type_attributes ? &dyn_by_domain : &any_by_domain;
     if (str_is(field, "capacity"))
         return &amount_by_domain;
-    if (str_is(field, "allowMultipleAllocations") && features.consumable_capacity)
+    /* Upstream compiles what is stored with everything that any feature gate adds. */
+    if (str_is(field, "allowMultipleAllocations"))
         return &cel_bool_type;
     return NULL;
 }

@@ -194,9 +194,17 @@ static struct cel_value distinct(const struct cel_call *call)
 
 /* --- costs -------------------------------------------------------------------------------------- */
 
+/* As Go converts on amd64: negative numbers wrap, too large ones are 2^63. */
+static uint64_t to_uint(double d)
+{
+    if (d < 0x1p63)
+        return (uint64_t)(int64_t)MAX(d, -0x1p63);
+    return d < 0x1p64 ? (uint64_t)d : (uint64_t)1 << 63;
+}
+
 static uint64_t making(double factor, uint64_t size)
 {
-    return (uint64_t)((double)size * factor) + 1 + LIST_COST;
+    return to_uint((double)size * factor) + 1 + LIST_COST;
 }
 
 static uint64_t cost_result(const struct cel_call *call UNUSED, struct cel_value result)
@@ -212,7 +220,7 @@ static uint64_t cost_flatten(const struct cel_call *call, struct cel_value resul
         return 0;
     }
     if (call->n > 1)
-        depth = call->args[1].kind == CEL_INT && call->args[1].i > 0 ? (double)call->args[1].i : 0;
+        depth = call->args[1].kind == CEL_INT ? (double)call->args[1].i : 0;
     return making(depth, cel_size_of(call->args[0]));
 }
 
