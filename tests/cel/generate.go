@@ -396,7 +396,7 @@ func (g *generator) listCall(k kind, d int) string {
 	case 10:
 		switch k {
 		case ints:
-			return "lists.range(" + g.pick("0", "3", "5", e(anInt)) + ")"
+			return "lists.range(" + g.pick("0", "3", "5", e(anInt)+" % 50") + ")" // upstream makes a list of any size
 		case strs:
 			return g.pick(e(aString)+".split("+e(aString)+g.pick("", ", "+e(anInt))+")", e(aString)+".findAll("+g.pick(g.regex(), e(aString))+g.pick("", ", "+e(anInt))+")")
 		}
