@@ -256,12 +256,11 @@ static const struct cel_type *try_overload(struct checker *c, const struct call_
 {
     struct instance in = {.n = 0};
     const struct cel_type *args[CEL_MAX_ARGS];
-    if (o->n_args != call->n)
-        return NULL;
+    /* Also if the number of arguments differs: messages show the numbers of variables. */
     for (size_t i = 0; i < o->n_args; i++)
         args[i] = instantiate(c, &in, o->args[i]);
     const struct cel_type *result = instantiate(c, &in, o->result);
-    if (!cel_assignable_all(&c->types, call->args, args, call->n))
+    if (o->n_args != call->n || !cel_assignable_all(&c->types, call->args, args, call->n))
         return NULL;
     return resolved(c, result);
 }

@@ -267,7 +267,8 @@ static uint64_t cost_join(const struct cel_call *call UNUSED, struct cel_value r
 
 static uint64_t div_up(uint64_t a, uint64_t b)
 {
-    return (uint64_t)ceil((double)a / (double)b);
+    double n = ceil((double)a / (double)b);
+    return n >= 0x1p64 ? (uint64_t)1 << 63 : (uint64_t)n; /* as Go converts it */
 }
 
 /* The size of the result between the shortest and the longest replacement. */

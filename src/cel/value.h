@@ -183,7 +183,8 @@ struct cel_map_entry {
  * as upstream's device.attributes does; NULL: "no such key".
  */
 struct cel_map {
-    bool grows; /* the accumulator of a comprehension */
+    bool grows;   /* the accumulator of a comprehension */
+    bool strings; /* of a device: any key that is no string is just not there */
     size_t n, capacity;
     struct cel_map_entry *entries;
     uint32_t *index; /* open addressing, entry number + 1; NULL while the map is small */
