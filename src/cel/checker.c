@@ -61,6 +61,16 @@ static struct str without_dot(struct str name)
     return name.n > 0 && name.p[0] == '.' ? str_slice(name, 1, name.n) : name;
 }
 
+/* Types that upstream's checker knows by this name, and its planner does not. */
+static const struct cel_type *declared_only(const struct checker *c, struct str name)
+{
+    if (str_is(name, "timestamp"))
+        return &cel_timestamp_type;
+    if (str_is(name, "duration"))
+        return &cel_duration_type;
+    return str_eq(name, c->env->device->name) ? c->env->device : NULL;
+}
+
 /* Sets e to the variable or type of that name. */
 static bool lookup(struct checker *c, struct cel_expr *e, struct str name)
 {
@@ -75,9 +85,10 @@ static bool lookup(struct checker *c, struct cel_expr *e, struct str name)
         type = c->env->device;
     if (!type) {
         constant = cel_env_type(c->env, name);
-        if (!constant)
+        const struct cel_type *named = constant ? constant->type : declared_only(c, name);
+        if (!named)
             return false;
-        type = cel_new_type_type(c->ast->arena, constant->type);
+        type = cel_new_type_type(c->ast->arena, named);
     }
     e->kind = CEL_E_IDENT;
     e->ident = name;

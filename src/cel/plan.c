@@ -129,6 +129,11 @@ static const struct cel_node *plan_ident(struct planner *p, const struct cel_exp
 {
     if (e->constant)
         return new_const(p, e, *e->constant);
+    /* Upstream takes a variable that holds a type for the name of a type. */
+    if (e->type->kind == CEL_T_TYPE) {
+        const struct cel_value *type = cel_env_type(p->program->env, e->ident);
+        return type ? new_const(p, e, *type) : fail(p, "reference to undefined type: ", e->ident);
+    }
     struct cel_attr *attr = arena_new(p->arena, struct cel_attr);
     attr->id = e->id;
     attr->kind = CEL_ATTR_VAR;
