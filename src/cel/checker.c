@@ -54,7 +54,7 @@ static void undeclared(struct checker *c, struct cel_expr *e, struct str name)
     e->type = &cel_error_type;
 }
 
-/* --- names ---------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static struct str without_dot(struct str name)
 {
@@ -118,7 +118,7 @@ static void check_ident(struct checker *c, struct cel_expr *e)
         undeclared(c, e, name);
 }
 
-/* --- selections ----------------------------------------------------------------------------- */
+/* --- selections ------------------------------------------------------------------------------- */
 
 static const struct cel_type *field_type(struct checker *c, const struct cel_expr *e,
                                          const struct cel_type *target, struct str field)
@@ -183,7 +183,7 @@ static void check_optional_select(struct checker *c, struct cel_expr *e)
     e->type = resolved(c, select_type(c, e, e->call.args[0], field, true));
 }
 
-/* --- calls ---------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 /* The parameters of one overload and the variables that stand for them. */
 struct instance {
@@ -345,7 +345,7 @@ static void check_call(struct checker *c, struct cel_expr *e)
     resolve(c, e, f);
 }
 
-/* --- aggregates ----------------------------------------------------------------------------- */
+/* --- aggregates ------------------------------------------------------------------------------- */
 
 /* Elements that do not agree make a literal dyn here; validate.c refuses most of these. */
 static const struct cel_type *join(struct checker *c, const struct cel_type *before,
@@ -414,7 +414,7 @@ static void check_message(struct checker *c, struct cel_expr *e)
         check(c, e->map.entries[i].value);
 }
 
-/* --- comprehensions ------------------------------------------------------------------------- */
+/* --- comprehensions --------------------------------------------------------------------------- */
 
 static void range_types(struct checker *c, const struct cel_expr *e,
                         const struct cel_type **ret_first, const struct cel_type **ret_second)
@@ -503,7 +503,7 @@ static void check(struct checker *c, struct cel_expr *e)
     }
 }
 
-/* --- the end: variables become types -------------------------------------------------------- */
+/* --- the end: variables become types ---------------------------------------------------------- */
 
 static void settle(struct checker *c, struct cel_expr *e);
 
