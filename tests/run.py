@@ -20,6 +20,7 @@ The phases, in this order:
     unit-thread   unit tests under ThreadSanitizer, with a fifth of the random cases
     fuzz          every fuzz target for a few seconds (BERTH_FUZZ_SECONDS)
     oracle        berth and kube-scheduler on the same random clusters (tests/oracle)
+    devices       berth's and upstream's allocator of devices on the same random cases (tests/devices)
     instructions  instructions per pod, compared with tests/bench/instructions.json
     e2e           tests/e2e against a real etcd and kube-apiserver, which are built first; berth
                   runs under AddressSanitizer, LeakSanitizer and UBSan
@@ -463,6 +464,19 @@ def phase_oracle(tally, options):
           for gates in GROUP_GATES]])
 
 
+def phase_devices(tally, options):
+    """Random cases, the same in every run; with sanitizers."""
+    san = "SAN=address,undefined"
+    if not build(tally, f"make {san} build/address/berth-devices", san, "build/address/berth-devices"):
+        return
+    built = run(["tests/devices/build.sh"], "tests/devices/build.sh", BUILD_TIMEOUT)
+    if built.code != 0:
+        tally.fail(f"tests/devices/build.sh: {built.how()}; no case was run", built.output)
+        return
+    show_tap(tally, [built.lines[-2], "-tap", "-berth=build/address/berth-devices", "-seed=1",
+                     "-cases=1000"], "devices", ORACLE_TIMEOUT, details=True, env=sanitizer_env())
+
+
 def phase_recorded(tally, options):
     """Only the oracle's recorded cases."""
     if not build(tally, "make build/berth", "build/berth"):
@@ -537,6 +551,7 @@ PHASES = {
                     unit_phase("thread", "build/thread", {"BERTH_CASES": "20"})),
     "fuzz": ("fuzz targets", phase_fuzz),
     "oracle": ("the same decisions as kube-scheduler", phase_oracle),
+    "devices": ("the same devices as upstream's allocator", phase_devices),
     "instructions": ("instructions per pod", phase_instructions),
     "e2e": ("end to end on a real API server", phase_e2e),
 }

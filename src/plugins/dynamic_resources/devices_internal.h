@@ -103,6 +103,7 @@ struct pool {
     bool wide, ill; /* is in devices.wide, devices.ill */
     bool unique;    /* no two devices have the same name, whatever the generation */
     bool counters;  /* some slice has or consumes counters */
+    uint64_t clock; /* of the last change of its slices or of what is taken of its devices */
     struct str key;
     char text[];
 };
@@ -133,6 +134,8 @@ struct device_node {
     struct node_view view;
     struct arena arena; /* of view */
     uint64_t epoch;     /* of `view`; differs from that of devices: out of date */
+    uint64_t clock;     /* when `view` was made */
+    uint32_t number;    /* index of memos */
     bool dirty;
     char text[];
 };
@@ -149,6 +152,12 @@ const struct node_view *devices_view(const struct devices *d, const struct node 
 /* Does a device with perDeviceNodeSelection reach the node? -EINVAL if its fault is to be told. */
 int slice_device_reaches(const struct slice_device *device, const struct node *node,
                          bool *ret_reaches);
+
+/* The node if its kept view is up to date, else NULL. */
+const struct device_node *devices_node(const struct devices *d, const struct node *node);
+/* When something last changed that a search on the node depends on. */
+uint64_t device_node_clock(const struct devices *d, const struct device_node *node);
+void pool_touch(struct devices *d, struct pool *pool);
 
 void pools_add_slice(struct devices *d, struct slice *slice);
 void pools_remove_slice(struct devices *d, struct slice *slice);
@@ -185,6 +194,31 @@ struct selector_engine selector_cel(const struct device_features *features);
 uint32_t selector_number_get(struct devices *d);
 void selector_number_put(struct devices *d, uint32_t number);
 
+/* --- verdicts --------------------------------------------------------------------------------- */
+
+/*
+ * Verdicts for claims with the same spec, by node. Pods of one template ask the same question on
+ * every node, and between two of them only a few nodes change.
+ */
+struct verdict_memo {
+    struct str key;
+    uint32_t refs; /* allocators */
+    uint64_t used;
+    _Atomic uint64_t *words; /* by device_node.number: clock of the node * 4 + verdict + 1 */
+    size_t n;
+    char text[];
+};
+
+/* Adds a reference. Engine's thread. */
+struct verdict_memo *memo_get(struct devices *d, const struct resource_claim *const *claims,
+                              size_t n);
+void memo_put(struct verdict_memo *m);
+/* All of them are out of date. */
+void memos_forget(struct devices *d);
+void memos_release(struct devices *d);
+/* A new node has the number. */
+void memos_add_number(struct devices *d, uint32_t number);
+
 /* --- all -------------------------------------------------------------------------------------- */
 
 struct class_entry {
@@ -198,18 +232,26 @@ void class_entry_unref(struct class_entry *c);
 struct devices {
     struct device_features features;
     struct selector_engine engine;
-    bool stable;                /* upstream's stable allocator is used */
-    struct map ids;             /* → struct device_id */
-    struct map slices;          /* by name → struct slice */
-    struct map pools;           /* → struct pool */
-    struct map nodes;           /* by name → struct device_node */
-    struct map classes;         /* by name → struct class_entry */
+    bool stable;        /* upstream's stable allocator is used */
+    struct map ids;     /* → struct device_id */
+    struct map slices;  /* by name → struct slice */
+    struct map pools;   /* → struct pool */
+    struct map nodes;   /* by name → struct device_node */
+    struct map classes; /* by name → struct class_entry */
+    uint64_t class_changes;
     VEC(struct object *) rules; /* DeviceTaintRules */
     VEC(struct pool *) wide, ill, dirty_pools;
     VEC(struct device_node *) dirty_nodes;
-    uint64_t epoch;       /* changes with the wide and ill pools */
-    uint64_t view_epoch;  /* all nodes have been brought to it */
+    uint64_t epoch;                 /* changes with the wide and ill pools */
+    uint64_t view_epoch;            /* all nodes have been brought to it */
+    uint64_t clock;                 /* counts changes */
+    uint64_t wide_clock;            /* of the last change of a wide pool */
+    struct device_node **by_object; /* nodes by the address of the object; see pools.c */
+    size_t by_object_capacity;
+    VEC(uint32_t) free_node_numbers;
+    uint32_t n_node_numbers;
     struct map selectors; /* by expression → struct compiled_selector */
+    struct map memos;     /* by claims → struct verdict_memo */
     VEC(uint32_t) free_numbers;
     uint32_t n_numbers;
     uint64_t uses;

@@ -15,6 +15,38 @@ static void mark_node(struct devices *d, struct device_node *node)
     vec_push(&d->dirty_nodes, node);
 }
 
+/* The table of nodes by object is made by devices_refresh; any change of a node drops it. */
+static void drop_table(struct devices *d)
+{
+    free(d->by_object);
+    d->by_object = NULL;
+    d->by_object_capacity = 0;
+}
+
+static size_t table_slot(const struct devices *d, const struct node *node)
+{
+    size_t mask = d->by_object_capacity - 1;
+    size_t i = (size_t)hash_u64((uintptr_t)node) & mask;
+    while (d->by_object[i] && object_node(d->by_object[i]->object) != node)
+        i = (i + 1) & mask;
+    return i;
+}
+
+static void make_table(struct devices *d)
+{
+    if (d->by_object)
+        return;
+    d->by_object_capacity = 16;
+    while (d->by_object_capacity < d->nodes.n * 2)
+        d->by_object_capacity *= 2;
+    d->by_object = xcalloc(d->by_object_capacity, sizeof(struct device_node *));
+    map_each (e, &d->nodes) {
+        struct device_node *node = e->value;
+        if (node->object)
+            d->by_object[table_slot(d, object_node(node->object))] = node;
+    }
+}
+
 static struct device_node *node_get(struct devices *d, struct str name)
 {
     struct device_node *node = map_get(&d->nodes, name);
@@ -24,6 +56,9 @@ static struct device_node *node_get(struct devices *d, struct str name)
     memcpy(node->text, name.p, name.n);
     node->name = (struct str){node->text, name.n};
     arena_init(&node->arena, 0);
+    node->number =
+        d->free_node_numbers.n > 0 ? vec_pop(&d->free_node_numbers) : d->n_node_numbers++;
+    memos_add_number(d, node->number);
     map_put(&d->nodes, node->name, node);
     return node;
 }
@@ -52,6 +87,8 @@ static void node_check(struct devices *d, struct device_node *node)
         return;
     if (node->dirty)
         unmark_node(d, node);
+    drop_table(d);
+    vec_push(&d->free_node_numbers, node->number);
     map_del(&d->nodes, node->name);
     free_node(node);
 }
@@ -60,6 +97,7 @@ void pools_node_changed(struct devices *d, struct str name, struct object *objec
 {
     struct device_node *node = node_get(d, name);
     struct object *old = node->object;
+    drop_table(d);
     node->object = object ? object_ref(object) : NULL;
     node->epoch = 0;
     if (object)
@@ -106,9 +144,17 @@ static bool is_local(const struct slice *slice)
     return slice->reach == SLICE_REACHES_NODE && !slice->has_counters;
 }
 
+void pool_touch(struct devices *d, struct pool *pool)
+{
+    pool->clock = ++d->clock;
+    if (pool->wide)
+        d->wide_clock = d->clock;
+}
+
 /* Views of these nodes are out of date. */
 static void mark_pool(struct devices *d, struct pool *pool)
 {
+    pool_touch(d, pool);
     if (!pool->dirty) {
         pool->dirty = true;
         vec_push(&d->dirty_pools, pool);
@@ -273,6 +319,7 @@ static void refresh_node(struct devices *d, struct device_node *node)
     arena_reset(&node->arena);
     node_view_make(d, object_node(node->object), pools.v, pools.n, &node->arena, &node->view);
     node->epoch = d->epoch;
+    node->clock = ++d->clock;
     vec_release(&pools);
 }
 
@@ -296,14 +343,28 @@ void pools_refresh(struct devices *d)
     for (size_t i = 0; i < d->dirty_nodes.n; i++)
         refresh_node(d, d->dirty_nodes.v[i]);
     vec_clear(&d->dirty_nodes);
+    make_table(d);
+}
+
+const struct device_node *devices_node(const struct devices *d, const struct node *node)
+{
+    const struct device_node *kept = d->by_object ? d->by_object[table_slot(d, node)] : NULL;
+    return kept && kept->epoch == d->epoch && d->dirty_pools.n == 0 ? kept : NULL;
+}
+
+uint64_t device_node_clock(const struct devices *d, const struct device_node *node)
+{
+    uint64_t clock = MAX(node->clock, d->wide_clock);
+    for (size_t i = 0; i < node->pools.n; i++)
+        clock = MAX(clock, node->pools.v[i]->clock);
+    return clock;
 }
 
 const struct node_view *devices_view(const struct devices *d, const struct node *node,
                                      struct arena *a)
 {
-    const struct device_node *kept = map_get(&d->nodes, node->metadata.name);
-    if (LIKELY(kept && kept->object && object_node(kept->object) == node &&
-               kept->epoch == d->epoch && d->dirty_pools.n == 0))
+    const struct device_node *kept = devices_node(d, node);
+    if (LIKELY(kept))
         return &kept->view;
     struct node_view *view = arena_new(a, struct node_view);
     struct pool **pools = arena_array(a, struct pool *, d->pools.n);
@@ -326,4 +387,6 @@ void pools_release(struct devices *d)
     vec_release(&d->ill);
     vec_release(&d->dirty_pools);
     vec_release(&d->dirty_nodes);
+    vec_release(&d->free_node_numbers);
+    drop_table(d);
 }

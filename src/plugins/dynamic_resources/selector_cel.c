@@ -20,8 +20,7 @@ static int matches(void *ctx, const void *program, const struct selector_input *
 {
     (void)ctx;
     struct err e;
-    int r =
-        cel_device_matches(program, input->driver, input->device, 0, ret_matches, NULL, &e);
+    int r = cel_device_matches(program, input->driver, input->device, 0, ret_matches, NULL, &e);
     if (r < 0)
         buf_add_cstr(error, e.msg);
     return r;
