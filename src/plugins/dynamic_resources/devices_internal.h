@@ -26,7 +26,7 @@
 #include "base/vec.h"
 #include "plugins/dynamic_resources/devices.h"
 
-struct pool;
+struct device_pool;
 struct slice;
 struct slice_device;
 
@@ -83,7 +83,7 @@ enum slice_reach {
 struct slice {
     struct object *object;
     const struct resource_slice *api;
-    struct pool *pool;
+    struct device_pool *pool;
     struct slice_device *devices; /* as many as api->spec.devices */
     enum slice_reach reach;
     bool has_counters;       /* reaches every node, unless it reaches nothing */
@@ -95,7 +95,7 @@ struct slice {
 };
 
 /* All slices of (driver, name), sorted by name. */
-struct pool {
+struct device_pool {
     struct str driver, name;
     VEC(struct slice *) slices;
     /* Computed by devices_refresh. */
@@ -112,7 +112,7 @@ struct pool {
 
 /* A pool as a node sees it: buildPool. */
 struct pool_view {
-    const struct pool *pool;
+    const struct device_pool *pool;
     bool incomplete, invalid; /* then without slices */
     bool has_conditions;
     LIST(struct slice *) slices;               /* with devices that may be for the node */
@@ -129,8 +129,8 @@ struct node_view {
 /* What is known by a node's name. Lives while there is such a node or a slice for it. */
 struct device_node {
     struct str name;
-    struct object *object;    /* NULL: no such node */
-    VEC(struct pool *) pools; /* with slices for its name */
+    struct object *object;           /* NULL: no such node */
+    VEC(struct device_pool *) pools; /* with slices for its name */
     struct node_view view;
     struct arena arena; /* of view */
     uint64_t epoch;     /* of `view`; differs from that of devices: out of date */
@@ -144,8 +144,9 @@ struct device_node {
  * The node's pools among the candidates. With every pool of the cluster as candidate the result is
  * the same as with the node's own, the wide and the ill ones.
  */
-void node_view_make(const struct devices *d, const struct node *node, struct pool *const *pools,
-                    size_t n, struct arena *a, struct node_view *ret_view);
+void node_view_make(const struct devices *d, const struct node *node,
+                    struct device_pool *const *pools, size_t n, struct arena *a,
+                    struct node_view *ret_view);
 /* The up to date view of the node: a kept one, or one made in the arena. */
 const struct node_view *devices_view(const struct devices *d, const struct node *node,
                                      struct arena *a);
@@ -157,7 +158,7 @@ int slice_device_reaches(const struct slice_device *device, const struct node *n
 const struct device_node *devices_node(const struct devices *d, const struct node *node);
 /* When something last changed that a search on the node depends on. */
 uint64_t device_node_clock(const struct devices *d, const struct device_node *node);
-void pool_touch(struct devices *d, struct pool *pool);
+void pool_touch(struct devices *d, struct device_pool *pool);
 
 void pools_add_slice(struct devices *d, struct slice *slice);
 void pools_remove_slice(struct devices *d, struct slice *slice);
@@ -235,12 +236,12 @@ struct devices {
     bool stable;        /* upstream's stable allocator is used */
     struct map ids;     /* → struct device_id */
     struct map slices;  /* by name → struct slice */
-    struct map pools;   /* → struct pool */
+    struct map pools;   /* → struct device_pool */
     struct map nodes;   /* by name → struct device_node */
     struct map classes; /* by name → struct class_entry */
     uint64_t class_changes;
     VEC(struct object *) rules; /* DeviceTaintRules */
-    VEC(struct pool *) wide, ill, dirty_pools;
+    VEC(struct device_pool *) wide, ill, dirty_pools;
     VEC(struct device_node *) dirty_nodes;
     uint64_t epoch;                 /* changes with the wide and ill pools */
     uint64_t view_epoch;            /* all nodes have been brought to it */

@@ -117,10 +117,10 @@ static struct str pool_key(struct devices *d, struct str driver, struct str name
     return buf_str(&d->key);
 }
 
-static struct pool *pool_get(struct devices *d, struct str driver, struct str name)
+static struct device_pool *pool_get(struct devices *d, struct str driver, struct str name)
 {
     struct str key = pool_key(d, driver, name);
-    struct pool *pool = map_get(&d->pools, key);
+    struct device_pool *pool = map_get(&d->pools, key);
     if (pool)
         return pool;
     pool = xcalloc(1, sizeof(*pool) + key.n);
@@ -132,7 +132,7 @@ static struct pool *pool_get(struct devices *d, struct str driver, struct str na
     return pool;
 }
 
-static void free_pool(struct pool *pool)
+static void free_pool(struct device_pool *pool)
 {
     vec_release(&pool->slices);
     free(pool);
@@ -144,7 +144,7 @@ static bool is_local(const struct slice *slice)
     return slice->reach == SLICE_REACHES_NODE && !slice->has_counters;
 }
 
-void pool_touch(struct devices *d, struct pool *pool)
+void pool_touch(struct devices *d, struct device_pool *pool)
 {
     pool->clock = ++d->clock;
     if (pool->wide)
@@ -152,7 +152,7 @@ void pool_touch(struct devices *d, struct pool *pool)
 }
 
 /* Views of these nodes are out of date. */
-static void mark_pool(struct devices *d, struct pool *pool)
+static void mark_pool(struct devices *d, struct device_pool *pool)
 {
     pool_touch(d, pool);
     if (!pool->dirty) {
@@ -170,7 +170,7 @@ static void mark_pool(struct devices *d, struct pool *pool)
 }
 
 /* Whether another slice of the pool is for the same node. */
-static bool has_neighbour(const struct pool *pool, const struct slice *slice)
+static bool has_neighbour(const struct device_pool *pool, const struct slice *slice)
 {
     for (size_t i = 0; i < pool->slices.n; i++) {
         const struct slice *other = pool->slices.v[i];
@@ -184,7 +184,7 @@ static bool has_neighbour(const struct pool *pool, const struct slice *slice)
 void pools_add_slice(struct devices *d, struct slice *slice)
 {
     const struct resource_slice_spec *spec = &slice->api->spec;
-    struct pool *pool = pool_get(d, spec->driver, spec->pool.name);
+    struct device_pool *pool = pool_get(d, spec->driver, spec->pool.name);
     slice->pool = pool;
     size_t from = 0, to = pool->slices.n;
     while (from < to) {
@@ -200,7 +200,7 @@ void pools_add_slice(struct devices *d, struct slice *slice)
     mark_pool(d, pool);
 }
 
-static void forget_pool(struct devices *d, struct device_node *node, const struct pool *pool)
+static void forget_pool(struct devices *d, struct device_node *node, const struct device_pool *pool)
 {
     for (size_t i = 0; i < node->pools.n; i++)
         if (node->pools.v[i] == pool) {
@@ -214,7 +214,7 @@ static void forget_pool(struct devices *d, struct device_node *node, const struc
 
 void pools_remove_slice(struct devices *d, struct slice *slice)
 {
-    struct pool *pool = slice->pool;
+    struct device_pool *pool = slice->pool;
     mark_pool(d, pool);
     for (size_t i = 0; i < pool->slices.n; i++)
         if (pool->slices.v[i] == slice) {
@@ -235,7 +235,7 @@ static int compare_ids(const void *a, const void *b)
     return (uintptr_t)*x<(uintptr_t)*y ? -1 : (uintptr_t)*x>(uintptr_t) * y;
 }
 
-static bool names_unique(const struct pool *pool)
+static bool names_unique(const struct device_pool *pool)
 {
     VEC(const struct device_id *) ids = {0};
     for (size_t i = 0; i < pool->slices.n; i++)
@@ -251,7 +251,7 @@ static bool names_unique(const struct pool *pool)
 }
 
 /* As a node sees the pool that has no slice for its name: is it incomplete or invalid? */
-static bool looks_ill(const struct devices *d, struct pool *pool)
+static bool looks_ill(const struct devices *d, struct device_pool *pool)
 {
     static const struct node nowhere;
     struct arena a;
@@ -277,7 +277,7 @@ static bool looks_ill(const struct devices *d, struct pool *pool)
         (pool)->flag = (listed);                      \
     } while (0)
 
-static void refresh_pool(struct devices *d, struct pool *pool)
+static void refresh_pool(struct devices *d, struct device_pool *pool)
 {
     bool wide = false, has_counters = false;
     pool->counters = false;
@@ -303,7 +303,7 @@ static void refresh_node(struct devices *d, struct device_node *node)
     node->dirty = false;
     if (!node->object || node->epoch == d->epoch)
         return;
-    VEC(struct pool *) pools = {0};
+    VEC(struct device_pool *) pools = {0};
     for (size_t i = 0; i < node->pools.n; i++)
         if (!node->pools.v[i]->wide)
             vec_push(&pools, node->pools.v[i]);
@@ -326,7 +326,7 @@ static void refresh_node(struct devices *d, struct device_node *node)
 void pools_refresh(struct devices *d)
 {
     for (size_t i = 0; i < d->dirty_pools.n; i++) {
-        struct pool *pool = d->dirty_pools.v[i];
+        struct device_pool *pool = d->dirty_pools.v[i];
         pool->dirty = false;
         refresh_pool(d, pool);
         if (pool->slices.n == 0) {
@@ -367,7 +367,7 @@ const struct node_view *devices_view(const struct devices *d, const struct node 
     if (LIKELY(kept))
         return &kept->view;
     struct node_view *view = arena_new(a, struct node_view);
-    struct pool **pools = arena_array(a, struct pool *, d->pools.n);
+    struct device_pool **pools = arena_array(a, struct device_pool *, d->pools.n);
     size_t n = 0;
     map_each (e, &d->pools)
         pools[n++] = e->value;

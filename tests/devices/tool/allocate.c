@@ -107,8 +107,8 @@ static void new_share_id(void *ctx, char uuid[37])
 }
 
 static const char *const verdicts[] = {
-    [ALLOCATION_FOUND] = "found",          [ALLOCATION_NONE] = "none",
-    [ALLOCATION_FAILED_ON_NODE] = "node",  [ALLOCATION_ERROR] = "error",
+    [ALLOCATION_FOUND] = "found",         [ALLOCATION_NONE] = "none",
+    [ALLOCATION_FAILED_ON_NODE] = "node", [ALLOCATION_ERROR] = "error",
     [ALLOCATION_CANCELLED] = "cancelled",
 };
 
