@@ -189,17 +189,21 @@ $(BUILD)/berth-plugins-bench: $(BUILD)/tests/bench/plugins_bench.o $(BUILD)/src/
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 
-# berth's allocator of devices on cases from standard input; tests/devices compares it with upstream's.
-$(BUILD)/berth-devices: $(BUILD)/tests/devices/tool/allocate.o $(BUILD)/libberth.a
-	$(call step,LD)
-	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
-
 # berth's side of tests/cel.
 $(BUILD)/berth-cel: $(BUILD)/tests/cel/cel_eval.o $(BUILD)/libberth.a
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 
+# berth's allocator of devices on cases from standard input; tests/devices compares it with upstream's.
+$(BUILD)/berth-devices: $(BUILD)/tests/devices/tool/allocate.o $(BUILD)/libberth.a
+	$(call step,LD)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
 $(BUILD)/berth-load: $(BUILD)/tests/bench/load.o $(BUILD)/libberth.a
+	$(call step,LD)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
+$(BUILD)/berth-controllers: $(BUILD)/tests/controllers/controllers.o $(BUILD)/libberth.a
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 
@@ -254,7 +258,7 @@ check: deps-test
 instructions: $(BUILD)/berth
 	@tests/bench/instructions.py $(if $(RECORD),--record) --berth $<
 
-e2e-bins: $(BUILD)/berth $(BUILD)/berth-test $(BUILD)/berth-load
+e2e-bins: $(BUILD)/berth $(BUILD)/berth-test $(BUILD)/berth-load $(BUILD)/berth-controllers
 unit-bins: $(BUILD)/berth-unit
 unit: unit-bins
 	@tests/run.py --unit $(BUILD) $(T)
@@ -299,9 +303,10 @@ ARRIVING ?= 500
 RATE ?= 50
 RUNS ?= 1
 ROWS ?=
-bench: $(BUILD)/berth $(BUILD)/berth-load
+bench: $(BUILD)/berth $(BUILD)/berth-load $(BUILD)/berth-controllers
 	@tests/kube/build.sh >/dev/null
 	@tests/bench/cluster_bench.py --berth $(BUILD)/berth --load $(BUILD)/berth-load \
+		--controllers $(BUILD)/berth-controllers \
 		--nodes $(NODES) --pods $(PODS) --arriving $(ARRIVING) --rate $(RATE) --runs $(RUNS) \
 		--rows '$(ROWS)' --output $(BUILD)/bench.json
 

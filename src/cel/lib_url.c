@@ -49,8 +49,8 @@ static struct cel_value to_url(const struct cel_call *call)
     struct url url;
     struct cel_value v;
     buf_add_cstr(&error, "URL parse error during conversion from string: ");
-    if (url_parse(call->args[0].s, true, a, &url, &error) &&
-        url_parse(call->args[0].s, false, a, &url, &error))
+    if (cel_url_parse(call->args[0].s, true, a, &url, &error) &&
+        cel_url_parse(call->args[0].s, false, a, &url, &error))
         v = new_url(a, &url);
     else
         v = cel_error_text(a, &error);
@@ -63,7 +63,7 @@ bool cel_is_request_uri(struct str text, struct buf *error)
     struct arena a;
     struct url url;
     arena_init(&a, 0);
-    bool valid = url_parse(text, true, &a, &url, error);
+    bool valid = cel_url_parse(text, true, &a, &url, error);
     arena_release(&a);
     return valid;
 }

@@ -329,7 +329,7 @@ static bool parse(struct str text, bool request, struct arena *a, struct url *ur
     return set_escaped(rest, MODE_PATH, a, &url->path, &url->raw_path, error);
 }
 
-bool url_parse(struct str text, bool request, struct arena *a, struct url *ret_url,
+bool cel_url_parse(struct str text, bool request, struct arena *a, struct url *ret_url,
                struct buf *error)
 {
     size_t hash = request ? text.n : str_find(text, '#');

@@ -19,7 +19,7 @@ struct url {
 };
 
 /* url.ParseRequestURI, or url.Parse. False: *error has the message, `parse "x": empty url`. */
-bool url_parse(struct str text, bool request, struct arena *a, struct url *ret_url,
+bool cel_url_parse(struct str text, bool request, struct arena *a, struct url *ret_url,
                struct buf *error);
 void url_write(const struct url *url, struct arena *a, struct buf *out);
 /* The path with its escapes, as written if that is valid. */

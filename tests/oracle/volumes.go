@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/component-helpers/storage/volume"
-	csitrans "k8s.io/csi-translation-lib"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumebinding"
 )
@@ -71,7 +70,7 @@ func (r *run) storageStore(object metav1.Object) (cache.Indexer, fwk.EventResour
 	case *storagev1.VolumeAttachment:
 		return storage.VolumeAttachments().Informer().GetIndexer(), fwk.VolumeAttachment
 	}
-	return nil, ""
+	return r.deviceStore(object)
 }
 
 // changeStorage tells the queue. Every version has its own number: an assumed object counts only
@@ -120,6 +119,9 @@ func (r *run) reserve(p *spiedProfile, state fwk.CycleState, pod *corev1.Pod, a 
 	if status := p.framework.RunReservePluginsReserve(r.ctx, state, pod, a.Node); !status.IsSuccess() {
 		return fmt.Errorf("reserve: %s", status.Message())
 	}
+	if err := r.allocate(state, pod, a.Node); err != nil {
+		return err
+	}
 	volumes := r.volumesOf(state, a.Node)
 	if volumes == nil {
 		return nil
@@ -163,10 +165,6 @@ func (r *run) provision(claim *corev1.PersistentVolumeClaim, node string) error 
 	if err != nil {
 		return err
 	}
-	driver := class.Provisioner
-	if csi, err := csitrans.New().GetCSINameFromInTreeName(driver); err == nil {
-		driver = csi
-	}
 	pv := &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: "pvc-" + string(claim.UID), UID: "pv-" + claim.UID},
 		Spec: corev1.PersistentVolumeSpec{
@@ -177,13 +175,15 @@ func (r *run) provision(claim *corev1.PersistentVolumeClaim, node string) error 
 			ClaimRef: &corev1.ObjectReference{Kind: "PersistentVolumeClaim", APIVersion: "v1",
 				Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{
-				CSI: &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: "pvc-" + string(claim.UID)}},
-			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{
-				NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: nil,
-					MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname,
-						Operator: corev1.NodeSelectorOpIn, Values: []string{r.hostname(node)}}}}}}},
+				CSI: &corev1.CSIPersistentVolumeSource{Driver: class.Provisioner, VolumeHandle: "pvc-" + string(claim.UID)}},
 			VolumeAttributesClassName: claim.Spec.VolumeAttributesClassName,
 		},
+	}
+	if host := r.hostname(node); host != "" {
+		pv.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname,
+					Operator: corev1.NodeSelectorOpIn, Values: []string{host}}}}}}}
 	}
 	if size, ok := claim.Spec.Resources.Requests[corev1.ResourceStorage]; ok {
 		pv.Spec.Capacity[corev1.ResourceStorage] = size
@@ -192,8 +192,8 @@ func (r *run) provision(claim *corev1.PersistentVolumeClaim, node string) error 
 }
 
 func (r *run) hostname(node string) string {
-	if n, ok := r.known["*v1.Node /"+node].(*corev1.Node); ok && n.Labels[corev1.LabelHostname] != "" {
+	if n, ok := r.known["*v1.Node /"+node].(*corev1.Node); ok {
 		return n.Labels[corev1.LabelHostname]
 	}
-	return node
+	return ""
 }

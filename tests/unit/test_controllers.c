@@ -92,6 +92,9 @@ static void serve_first(struct world *w)
     vec_remove(&w->writes, 0);
     if (!w->faults || rand_below(w->faults, 5) != 0)
         sim_api_serve(&w->api, &p->request, &reply);
+    /* The change may be seen before the answer arrives, and be acted upon. */
+    if (w->faults && rand_below(w->faults, 2) == 0)
+        controllers_run(w->controllers, w->now);
     w->n_writes++;
     w->n_conflicts += reply.status == 409;
     controllers_write_done(w->controllers, p->id, reply.status, w->now);

@@ -560,6 +560,11 @@ static void item_answered(struct controllers *c, struct item *item, bool ok)
     }
     if (item->dirty && !item->n_writes)
         mark(c, item);
+    if (item->wanted && !item->n_writes) {
+        item->wanted = false;
+        mark_around(c, item->object, false);
+        arena_reset(&c->scratch);
+    }
 }
 
 void controllers_write_done(struct controllers *c, uint64_t id, int status, int64_t now)

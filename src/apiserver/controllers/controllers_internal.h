@@ -45,6 +45,7 @@ struct item {
     bool queued;           /* in controllers.queue */
     bool dirty;            /* to be looked at; not before its writes are answered */
     unsigned n_writes;     /* under way, by or for it */
+    bool wanted;           /* a volume: a claim could not use it because of a write under way */
     unsigned n_failures;   /* of writes, since the last that succeeded */
     int64_t since;         /* it waits since then: see waits_since; 0: not */
     int64_t due;           /* when to look at it again */

@@ -165,9 +165,12 @@ static struct item *find_available(struct controllers *c,
     for (size_t i = 0; bucket && i < bucket->items.n; i++) {
         struct item *item = bucket->items.v[i];
         const struct persistent_volume *volume = object_persistent_volume(item->object);
-        if (str_is(volume->status.phase, VOLUME_AVAILABLE) && !item->n_writes &&
-            is_better(item, best) && volume_suits(volume, claim) && has_modes(volume, claim) &&
-            (!claim->spec.selector || selector_matches(&selector, &volume->metadata.labels)))
+        if (!is_better(item, best) || !volume_suits(volume, claim) || !has_modes(volume, claim) ||
+            (claim->spec.selector && !selector_matches(&selector, &volume->metadata.labels)))
+            continue;
+        if (item->n_writes)
+            item->wanted = true;
+        else if (str_is(volume->status.phase, VOLUME_AVAILABLE))
             best = item;
     }
     return best;
@@ -215,7 +218,7 @@ static void reserve_volume(struct controllers *c, struct item *volume, struct it
     const struct persistent_volume *pv = object_persistent_volume(volume->object);
     const struct object_meta *claim = object_meta(claim_item->object);
     if (volume->n_writes) {
-        look_again(c, claim_item, c->now + 1);
+        volume->wanted = true;
         return;
     }
     begin_patch(c, volume);

@@ -18,6 +18,7 @@
 #define BERTH_PLUGINS_DYNAMIC_RESOURCES_DEVICES_H
 
 #include "api/device_taint_rule.h"
+#include "api/node.h"
 #include "api/object.h"
 #include "api/resource_claim.h"
 #include "api/resource_slice.h"
@@ -90,6 +91,13 @@ const struct device *devices_find(const struct devices *d, struct str driver, st
                                   struct str device);
 /* NULL if there is none. Borrowed. */
 const struct device_class *devices_class(const struct devices *d, struct str name);
+
+/* The devices of a class that a node can reach, and how many of them are in use; for scores. */
+struct device_count {
+    int64_t devices, allocated;
+};
+struct device_count devices_count(const struct devices *d, struct str class_name,
+                                  const struct node *node);
 
 /*
  * Brings everything up to date that is computed from the objects. allocator_new calls it; it costs

@@ -78,11 +78,11 @@ static void check_bound(struct finding *f)
             refuse_all(f, CONFLICT_LOST);
             return;
         }
-        if (!pv->where && pv->plugin == NOT_MIGRATED)
+        if (!pv->where && !pv->migration)
             continue;
         uint64_t *good = new_set(f);
         node_set_paint(pv->where, good, f->n_slots);
-        if (pv->plugin != NOT_MIGRATED)
+        if (pv->migration)
             check_migrated(f, pv, good);
         refuse_others(f, good, CONFLICT_NODE);
     }

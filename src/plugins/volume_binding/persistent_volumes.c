@@ -232,7 +232,6 @@ static void pv_free(struct volumes *v, struct pv *pv)
 static void pv_added(struct volumes *v, struct object *object)
 {
     struct pv *pv = xnew(struct pv);
-    pv->plugin = NOT_MIGRATED;
     take_object(v, pv, object);
     map_put(&v->pvs, pv->body->metadata.name, pv);
     enter(v, pv);

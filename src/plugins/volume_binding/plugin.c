@@ -10,6 +10,7 @@
 #include "engine/cycle/cycle.h"
 #include "engine/framework/signature.h"
 #include "engine/metrics/scheduler_metrics.h"
+#include "plugins/common/claims.h"
 #include "plugins/common/go_math.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
@@ -123,7 +124,6 @@ static enum berth_code pre_filter(void *ctx, struct berth_cycle *cycle, const st
 {
     struct volume_binding *self = ctx;
     char *fault;
-    bool waits;
     if (!pod_has_claims(self->volumes, pod, &fault)) {
         keep(self, cycle, xnew(struct pod_volumes));
         return BERTH_SKIP;
@@ -131,10 +131,8 @@ static enum berth_code pre_filter(void *ctx, struct berth_cycle *cycle, const st
     if (fault)
         return give(self, status, BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE, fault);
     volumes_update(self->volumes);
-    struct pod_volumes *p = pod_volumes_new(self->volumes, cycle, pod, &waits, &fault);
-    if (fault)
-        return give(self, status, BERTH_ERROR, fault);
-    if (waits) {
+    struct pod_volumes *p = pod_volumes_new(self->volumes, cycle, pod);
+    if (!p) {
         host_of(self)->status_reason(status, self->waits);
         return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
     }
@@ -231,17 +229,19 @@ static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
     /* One attempt filters in several windows: the sets serve all of them. */
     if (p->n_slots != batch->columns->n)
         volumes_find_sets(p, (struct berth_cycle *)cycle, batch->columns->n);
+    bool fails = false;
     for (size_t w = 0; w < BITSET_WORDS(batch->columns->n); w++) {
         if (!batch->feasible[w])
             continue;
-        if (batch->feasible[w] & p->broken[w]) {
-            host_of(self)->status_text(status, abi_str(p->fault));
-            count_error(self, STR("predicate"));
-            batch_refuse(batch, w, p->broken[w], BERTH_ERROR, 0);
-        }
+        fails |= (batch->feasible[w] & p->broken[w]) != 0;
+        batch_refuse(batch, w, p->broken[w], BERTH_ERROR, 0);
         if (p->undecided)
             decide(self, p, batch, w);
         refuse(self, p, batch, w);
+    }
+    if (fails) {
+        host_of(self)->status_text(status, abi_str(p->fault));
+        count_error(self, STR("predicate"));
     }
     return BERTH_SUCCESS;
 }
@@ -422,28 +422,28 @@ static enum berth_code pre_bind(void *ctx, struct berth_cycle *cycle, const stru
     return BERTH_ASYNC;
 }
 
+/* A preemptor takes the room, or another PreBind plugin has failed. */
+static void pre_bind_cancel(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
+                            struct berth_binding_op *op)
+{
+    (void)pod;
+    (void)op;
+    const struct volume_binding *self = ctx;
+    claim_binding_cancel(state_of(self, cycle)->binding);
+}
+
 /* --- signature -------------------------------------------------------------------------------- */
 
-/* What a pod's claims are depends on its namespace and, for ephemeral volumes, on its name. */
 static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
 {
     (void)ctx;
-    const struct pod *p = pod->pod;
-    struct buf scratch = BUF_INIT;
-    for (size_t i = 0; i < p->spec.volumes.n; i++) {
-        struct str claim = volume_claim_name(p, &p->spec.volumes.v[i], &scratch);
-        if (!claim.p)
-            continue;
-        key_add(s->out, p->metadata.namespace);
-        key_add(s->out, claim);
-    }
-    buf_release(&scratch);
+    key_add_volumes(s->out, pod->pod);
     return BERTH_SUCCESS;
 }
 
 const struct berth_plugin volume_binding_plugin = {
     PLUGIN_HEAD("VolumeBinding"),
-    .flags = BERTH_PLUGIN_NONBLOCKING,
+    .flags = BERTH_PLUGIN_NONBLOCKING | BERTH_PLUGIN_PARALLEL_PRE_BIND,
     .create = create,
     .destroy = destroy,
     .events = volume_binding_events,
@@ -456,5 +456,6 @@ const struct berth_plugin volume_binding_plugin = {
     .unreserve = unreserve,
     .pre_bind_preflight = pre_bind_preflight,
     .pre_bind = pre_bind,
+    .pre_bind_cancel = pre_bind_cancel,
     .sign = sign,
 };

@@ -78,19 +78,12 @@ struct pod_volumes {
 
 /* Does the pod have claims? Sets *ret_fault, owned by the caller, if one of them is unusable. */
 bool pod_has_claims(struct volumes *v, const struct berth_pod *pod, char **ret_fault);
-/*
- * Sorts the pod's claims. NULL with *ret_fault set on an error. *ret_waits: a claim is not bound
- * that the volume controller should have bound.
- */
+/* Sorts the pod's claims. NULL: one is not bound that the volume controller should have bound. */
 struct pod_volumes *pod_volumes_new(struct volumes *v, struct berth_cycle *cycle,
-                                    const struct berth_pod *pod, bool *ret_waits, char **ret_fault);
+                                    const struct berth_pod *pod);
 void pod_volumes_free(struct pod_volumes *p);
 /* Are all claims of the pod bound by now (upstream: arePodVolumesBound)? */
 bool pod_volumes_are_bound(struct volumes *v, const struct berth_pod *pod);
-
-/* The claim of a volume; empty if it has none. Appends to scratch if the name is made up. */
-struct str volume_claim_name(const struct pod *pod, const struct volume *volume,
-                             struct buf *scratch);
 
 /* --- Filter ----------------------------------------------------------------------------------- */
 

@@ -18,18 +18,8 @@
 
 #include "api/storage.h"
 #include "engine/framework/framework.h"
+#include "plugins/common/csi_translation.h"
 #include "plugins/volume_binding/node_sets.h"
-
-/* In-tree volume plugins whose volumes CSI drivers may serve (upstream: isCSIMigrationOn). */
-enum migrated_plugin {
-    MIGRATED_AWS_EBS,
-    MIGRATED_GCE_PD,
-    MIGRATED_AZURE_DISK,
-    MIGRATED_CINDER,
-    MIGRATED_PORTWORX,
-    MIGRATED_COUNT,
-    NOT_MIGRATED = MIGRATED_COUNT,
-};
 
 struct pv {
     struct object *object; /* the API server's version */
@@ -38,10 +28,10 @@ struct pv {
     struct object *assumed;  /* the claim that it is assumed to be bound to; NULL: none */
     struct pv_pool *pool;    /* if it is free */
     struct claimed *claimed; /* if it names a claim */
-    /* Where the plugin is migrated, the CSI driver's topology counts. */
-    enum migrated_plugin plugin;
-    struct node_set *migrated_where; /* NULL: every node */
-    char *fault;                     /* why it cannot be translated; NULL: it can */
+    /* On nodes where the volume's plugin is migrated, the CSI driver's topology counts. */
+    const struct csi_migration *migration; /* NULL: never */
+    struct node_set *migrated_where;       /* NULL: every node */
+    char *fault;                           /* why it cannot be translated; NULL: it can */
 };
 
 typedef VEC(struct pv *) pv_list;
@@ -88,14 +78,9 @@ struct capacity_class {
     VEC(struct capacity *) capacities; /* by key */
 };
 
-/* A CSINode: which plugins are migrated on the node of that name. */
-struct csi_migration {
-    struct str node;  /* owned */
-    unsigned plugins; /* bits by enum migrated_plugin */
-};
-
 /* The nodes on which a plugin is migrated, as of these changes. */
 struct migrated_nodes {
+    const struct csi_migration *migration;
     uint64_t csi_changes, node_changes;
     uint64_t *words;
     size_t n_words;
@@ -116,11 +101,11 @@ struct volumes {
     size_t n_assumed_pvs;        /* pvs with `assumed` */
     struct map capacities;       /* "namespace/name" → struct capacity */
     struct map capacity_classes; /* → struct capacity_class */
-    struct map csi_nodes;        /* → struct csi_migration */
+    struct map csi_nodes;        /* CSINodes with migrated plugins, by name → struct object */
     uint64_t csi_changes;
-    struct migrated_nodes migrated[MIGRATED_COUNT];
-    struct map waits; /* what bindings wait for: claim_binding_wait.c */
-    struct buf key;   /* scratch */
+    VEC(struct migrated_nodes) migrated; /* few: one for each plugin in use */
+    struct map waits;                    /* what bindings wait for: claim_binding_wait.c */
+    struct buf key;                      /* scratch */
 };
 
 extern const struct berth_shared_type volumes_type;
@@ -154,7 +139,6 @@ const struct quantity *pv_capacity(const struct persistent_volume *pv);
 
 /* --- claims ----------------------------------------------------------------------------------- */
 
-struct str claim_class_name(const struct persistent_volume_claim *claim);
 const struct quantity *claim_request(const struct persistent_volume_claim *claim);
 /* Bound by both sides (upstream: isPVCFullyBound). */
 bool claim_is_bound(const struct persistent_volume_claim *claim);
@@ -191,7 +175,7 @@ void capacities_paint(const struct volumes *v, struct str class, int64_t size, u
 
 void csi_node_changed(struct volumes *v, struct object *before, struct object *after);
 void csi_nodes_release(struct volumes *v);
-/* Sets plugin, migrated_where and fault of a volume. */
+/* Sets migration, migrated_where and fault of a volume. */
 void pv_migrate(struct volumes *v, struct pv *pv);
 void pv_end_migration(struct volumes *v, struct pv *pv);
 /* Does a CSI driver serve the volume on that node? */
