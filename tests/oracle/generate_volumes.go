@@ -244,7 +244,14 @@ func (g *generator) volume(i int) tree {
 	if g.chance(0.02) {
 		meta["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 	}
-	if g.chance(0.1) {
+	// VolumeBinding chooses a free volume by its own topology, and PreBind, which does not run here,
+	// checks that of the CSI driver.
+	inTree := spec["awsElasticBlockStore"] != nil || spec["gcePersistentDisk"] != nil || spec["azureDisk"] != nil ||
+		spec["cinder"] != nil || spec["portworxVolume"] != nil
+	if inTree {
+		o["status"] = tree{"phase": "Released"}
+	}
+	if !inTree && g.chance(0.1) {
 		// It waits for a claim.
 		c := claimName{pick(g.draw, g.homes...), fmt.Sprintf("c%d", g.IntN(6))}
 		if len(s.claims) > 0 {

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"sort"
 	"unsafe"
 
@@ -131,6 +132,12 @@ func (r *run) reserve(p *spiedProfile, state fwk.CycleState, pod *corev1.Pod, a 
 		}
 	}
 	for _, d := range volumes.DynamicProvisions {
+		// A pod may name a claim twice, and there is a volume only once.
+		if slices.ContainsFunc(a.Volumes, func(v volumeDecision) bool {
+			return v.Volume != "" && v.Claim == d.PVC.Namespace+"/"+d.PVC.Name
+		}) {
+			continue
+		}
 		a.Volumes = append(a.Volumes, volumeDecision{fmt.Sprintf("%s/%s", d.PVC.Namespace, d.PVC.Name), ""})
 		if err := r.provision(d.PVC, a.Node); err != nil {
 			return err
