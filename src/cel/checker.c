@@ -256,12 +256,11 @@ static const struct cel_type *try_overload(struct checker *c, const struct call_
 {
     struct instance in = {.n = 0};
     const struct cel_type *args[CEL_MAX_ARGS];
-    if (o->n_args != call->n)
-        return NULL;
+    /* Also if the number of arguments differs: messages show the numbers of variables. */
     for (size_t i = 0; i < o->n_args; i++)
         args[i] = instantiate(c, &in, o->args[i]);
     const struct cel_type *result = instantiate(c, &in, o->result);
-    if (!cel_assignable_all(&c->types, call->args, args, call->n))
+    if (o->n_args != call->n || !cel_assignable_all(&c->types, call->args, args, call->n))
         return NULL;
     return resolved(c, result);
 }
@@ -337,16 +336,15 @@ static void check_call(struct checker *c, struct cel_expr *e)
 
 /* --- aggregates ----------------------------------------------------------------------------- */
 
-/* Elements of a literal must agree (HomogeneousAggregateLiterals). */
-static const struct cel_type *join(struct checker *c, const struct cel_expr *e,
-                                   const struct cel_type *before, const struct cel_type *type)
+/* Elements that do not agree make a literal dyn here; validate.c refuses most of these. */
+static const struct cel_type *join(struct checker *c, const struct cel_type *before,
+                                   const struct cel_type *type)
 {
     if (!before)
         return type;
     if (cel_assignable(&c->types, before, type))
         return cel_most_general(&c->types, before, type);
-    mismatch(c, e->offset, before, type);
-    return &cel_error_type;
+    return &cel_dyn_type;
 }
 
 /* [?x] and {?k: x} take an optional and hold its value. */
@@ -369,7 +367,7 @@ static void check_list(struct checker *c, struct cel_expr *e)
     for (size_t i = 0; i < e->list.n; i++) {
         struct cel_expr *item = e->list.items[i];
         check(c, item);
-        type = join(c, item, type, element_type(c, item, e->list.optional[i]));
+        type = join(c, type, element_type(c, item, e->list.optional[i]));
     }
     e->type = cel_new_list_type(c->ast->arena, type ? type : cel_new_var(&c->types));
 }
@@ -380,9 +378,9 @@ static void check_map(struct checker *c, struct cel_expr *e)
     for (size_t i = 0; i < e->map.n; i++) {
         struct cel_entry *entry = &e->map.entries[i];
         check(c, entry->key);
-        key = join(c, entry->key, key, entry->key->type);
+        key = join(c, key, entry->key->type);
         check(c, entry->value);
-        value = join(c, entry->value, value, element_type(c, entry->value, entry->optional));
+        value = join(c, value, element_type(c, entry->value, entry->optional));
     }
     if (!key) {
         key = cel_new_var(&c->types);

@@ -351,7 +351,8 @@ static const struct cel_node *fold_aggregate(struct planner *p, const struct cel
     }
     struct cel_run r = {.eval = {.arena = p->arena, .limit = UINT64_MAX}};
     r.untracked = true;
-    return new_const(p, e, cel_eval_node(&r, node));
+    struct cel_value v = cel_eval_node(&r, node);
+    return r.eval.fault ? fail(p, "internal error: ", str_of(r.eval.fault)) : new_const(p, e, v);
 }
 
 static const struct cel_node *plan_list(struct planner *p, const struct cel_expr *e)

@@ -247,7 +247,8 @@ static struct cel_value in(const struct cel_call *call)
 {
     struct cel_value x = call->args[0], of = call->args[1];
     if (of.kind == CEL_MAP)
-        return cel_bool(cel_map_has(of.map, x));
+        return cel_bool((of.map->n == 0 || of.map->strings || cel_hashable(call->eval, x)) &&
+                        cel_map_has(of.map, x));
     if (of.kind != CEL_LIST)
         return cel_no_such_overload();
     if (of.list->n == 0)

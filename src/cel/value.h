@@ -66,7 +66,8 @@ enum cel_equality { CEL_UNEQUAL, CEL_EQUAL, CEL_NOT_COMPARABLE /* "no such overl
 
 struct cel_object_class {
     const struct cel_type *type;
-    /* a is of this class, b is any value but null. Upstream's objects do not compare with others. */
+    /* a is of this class, b is any value but null. Upstream's objects do not compare with others.
+     */
     enum cel_equality (*equal)(const struct cel_object *a, struct cel_value b);
     uint64_t (*size)(const struct cel_object *o); /* for costs; NULL: not a sizer, counts as 1 */
 };
@@ -182,7 +183,8 @@ struct cel_map_entry {
  * as upstream's device.attributes does; NULL: "no such key".
  */
 struct cel_map {
-    bool grows; /* the accumulator of a comprehension */
+    bool grows;   /* the accumulator of a comprehension */
+    bool strings; /* of a device: any key that is no string is just not there */
     size_t n, capacity;
     struct cel_map_entry *entries;
     uint32_t *index; /* open addressing, entry number + 1; NULL while the map is small */

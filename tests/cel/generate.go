@@ -206,7 +206,7 @@ func (g *generator) call(k kind, d int) string {
 			e(aString)+".indexOf("+e(aString)+")", e(aString)+".indexOf("+e(aString)+", "+e(anInt)+")", e(aString)+".lastIndexOf("+e(aString)+")", e(aString)+".lastIndexOf("+e(aString)+", "+e(anInt)+")",
 			e(ints)+"."+g.pick("sum", "min", "max")+"()", e(ints)+"."+g.pick("indexOf", "lastIndexOf")+"("+e(anInt)+")", e(aQuantity)+".asInteger()", "sign("+e(aQuantity)+")", e(aQuantity)+".compareTo("+e(aQuantity)+")",
 			e(aSemver)+"."+g.pick("major", "minor", "patch")+"()", e(aSemver)+".compareTo("+e(aSemver)+")", e(anIP)+".family()", e(aCIDR)+".prefixLength()", "int("+e(kind(int(aUint)+g.Intn(3)))+")", "int("+e(aTimestamp)+")",
-			e(aTimestamp)+"."+g.pick("getFullYear", "getMonth", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getHours", "getMinutes", "getSeconds", "getMilliseconds")+"("+g.pick("", "", `"+01:00"`, `"America/New_York"`, `"UTC"`)+")",
+			e(aTimestamp)+"."+g.pick("getFullYear", "getMonth", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getHours", "getMinutes", "getSeconds", "getMilliseconds")+"("+g.pick("", "", `"+01:00"`, `"UTC"`, `"-02:30"`)+")",
 			e(aDuration)+"."+g.pick("getHours", "getMinutes", "getSeconds", "getMilliseconds")+"()", e(anOptionalInt)+".orValue("+e(anInt)+")", e(anOptionalInt)+".value()", e(ints)+"["+e(anInt)+"]", e(aMap)+".size()", `{"a": 1, "b": 2}[`+e(aString)+"]")
 	case aUint:
 		return g.pick(e(aUint)+" "+g.pick("+", "-", "*", "/", "%")+" "+e(aUint), "uint("+e(anInt)+")", "uint("+e(aDouble)+")", "uint("+e(aString)+")", "[1u, 2u]."+g.pick("sum", "max", "min")+"()")
@@ -451,11 +451,13 @@ func (g *generator) device() resourceapi.Device {
 		set("bools", resourceapi.DeviceAttribute{BoolValues: []bool{true, g.Intn(2) == 0}})
 		set("versions", resourceapi.DeviceAttribute{VersionValues: []string{"1.2.3", g.pick("2.0.0", "1.2.3-a")}})
 	}
-	if g.Intn(30) == 0 {
+	switch g.Intn(60) { // upstream reports one of several, at random
+	case 0:
 		set("odd", resourceapi.DeviceAttribute{VersionValue: ptr.To("1.2")})
-	}
-	if g.Intn(30) == 0 {
+	case 1:
 		set("list", resourceapi.DeviceAttribute{StringValues: []string{"x"}})
+	case 2:
+		set("none", resourceapi.DeviceAttribute{})
 	}
 	for _, name := range []string{"memory", "cores"} {
 		if g.Intn(5) > 0 {
