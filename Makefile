@@ -60,7 +60,7 @@ FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .PHONY: all help deps deps-test run test check unit unit-bins e2e-bins fuzz-bins fuzz lint format \
-	clean kube oracle man install install-kube-scheduler bench bench-decode bench-plugins bench-preemption \
+	clean kube oracle devices man install install-kube-scheduler bench bench-decode bench-plugins bench-preemption \
 	compile_commands.json dist deb instructions attack
 
 all: $(BUILD)/berth
@@ -81,6 +81,7 @@ help:
 	@echo '  make lint              check format, clang-tidy, order and cycles of folders, sizes, scripts'
 	@echo '  make fuzz              run each fuzz target for FUZZ_SECONDS (default 600)'
 	@echo '  make oracle            compare with kube-scheduler on CASES random clusters, from SEED on'
+	@echo '  make devices           compare allocations of devices with upstream on CASES random cases, from SEED on'
 	@echo '  make attack            attack berth and kube-scheduler; prints the table of docs/reliability.md'
 	@echo '  make deps-test         install the packages that the tests need (Debian)'
 	@echo '  make kube              build etcd, kube-apiserver, kubectl and kube-scheduler for the tests'
@@ -188,6 +189,16 @@ $(BUILD)/berth-plugins-bench: $(BUILD)/tests/bench/plugins_bench.o $(BUILD)/src/
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 
+# berth's side of tests/cel.
+$(BUILD)/berth-cel: $(BUILD)/tests/cel/cel_eval.o $(BUILD)/libberth.a
+	$(call step,LD)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
+# berth's allocator of devices on cases from standard input; tests/devices compares it with upstream's.
+$(BUILD)/berth-devices: $(BUILD)/tests/devices/tool/allocate.o $(BUILD)/libberth.a
+	$(call step,LD)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
 $(BUILD)/berth-load: $(BUILD)/tests/bench/load.o $(BUILD)/libberth.a
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
@@ -265,6 +276,10 @@ SEED  ?= 0
 oracle: $(BUILD)/berth
 	@oracle=$$(tests/oracle/build.sh) && \
 		"$$oracle" -berth $(BUILD)/berth -cases $(CASES) -seed $(SEED) -coverage $(ORACLE_FLAGS)
+
+devices: $(BUILD)/berth-devices
+	@compare=$$(tests/devices/build.sh) && \
+		"$$compare" -berth $(BUILD)/berth-devices -cases $(CASES) -seed $(SEED) -coverage
 
 # ATTACKS="storm large_list" selects attacks.
 attack: $(BUILD)/berth

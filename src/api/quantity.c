@@ -27,6 +27,19 @@ int quantity_sign(const struct quantity *q)
     return (v > 0) - (v < 0);
 }
 
+bool quantity_as_int64(const struct quantity *q, int64_t *ret_value)
+{
+    int64_t value = q->lo;
+    if (q->kind != QUANTITY_INT || (q->scale < 0 && value != 0))
+        return false;
+    for (int32_t i = 0; i < q->scale && value != 0; i++) {
+        if (__builtin_mul_overflow(value, 10, &value))
+            return false;
+    }
+    *ret_value = value;
+    return true;
+}
+
 /* As Go's math.Pow10: the nearest double to 10^n, and one divided by it below zero. */
 static double power_of_ten(int64_t n)
 {

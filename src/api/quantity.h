@@ -67,6 +67,9 @@ int64_t quantity_scaled_value(const struct quantity *q, int32_t scale);
 int64_t quantity_value(const struct quantity *q);
 int64_t quantity_milli_value(const struct quantity *q);
 
+/* AsInt64: false if it has a fraction, does not fit, or is a decimal number inside. */
+bool quantity_as_int64(const struct quantity *q, int64_t *ret_value) MUST_CHECK;
+
 /* An approximate double, computed as upstream does for metrics. */
 double quantity_approximate(const struct quantity *q);
 

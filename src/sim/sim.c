@@ -4,6 +4,7 @@
 #include "api/pod.h"
 #include "base/time.h"
 #include "engine/ports/abi.h"
+#include "sim/sim_volumes.h"
 
 #define DEFAULT_MAX_ATTEMPTS 3
 
@@ -379,6 +380,8 @@ static void apply_request(struct sim *sim, const struct sim_write *w)
             .object = (const struct berth_object *)reply.object,
         };
         engine_api_done(sim->engine, w->id, &result);
+        if (!sim->controllers && reply.object)
+            sim_volumes_complete(&sim->api, reply.object);
     }
     object_unref(reply.object);
 }

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/component-helpers/storage/volume"
-	csitrans "k8s.io/csi-translation-lib"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumebinding"
 )
@@ -163,10 +162,6 @@ func (r *run) provision(claim *corev1.PersistentVolumeClaim, node string) error 
 	if err != nil {
 		return err
 	}
-	driver := class.Provisioner
-	if csi, err := csitrans.New().GetCSINameFromInTreeName(driver); err == nil {
-		driver = csi
-	}
 	pv := &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: "pvc-" + string(claim.UID), UID: "pv-" + claim.UID},
 		Spec: corev1.PersistentVolumeSpec{
@@ -177,13 +172,15 @@ func (r *run) provision(claim *corev1.PersistentVolumeClaim, node string) error 
 			ClaimRef: &corev1.ObjectReference{Kind: "PersistentVolumeClaim", APIVersion: "v1",
 				Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{
-				CSI: &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: "pvc-" + string(claim.UID)}},
-			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{
-				NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: nil,
-					MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname,
-						Operator: corev1.NodeSelectorOpIn, Values: []string{r.hostname(node)}}}}}}},
+				CSI: &corev1.CSIPersistentVolumeSource{Driver: class.Provisioner, VolumeHandle: "pvc-" + string(claim.UID)}},
 			VolumeAttributesClassName: claim.Spec.VolumeAttributesClassName,
 		},
+	}
+	if host := r.hostname(node); host != "" {
+		pv.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname,
+					Operator: corev1.NodeSelectorOpIn, Values: []string{host}}}}}}}
 	}
 	if size, ok := claim.Spec.Resources.Requests[corev1.ResourceStorage]; ok {
 		pv.Spec.Capacity[corev1.ResourceStorage] = size
@@ -192,8 +189,8 @@ func (r *run) provision(claim *corev1.PersistentVolumeClaim, node string) error 
 }
 
 func (r *run) hostname(node string) string {
-	if n, ok := r.known["*v1.Node /"+node].(*corev1.Node); ok && n.Labels[corev1.LabelHostname] != "" {
+	if n, ok := r.known["*v1.Node /"+node].(*corev1.Node); ok {
 		return n.Labels[corev1.LabelHostname]
 	}
-	return node
+	return ""
 }

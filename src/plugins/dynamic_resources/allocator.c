@@ -211,8 +211,14 @@ static enum step search(struct search *s)
         r = search_run(s);
     if (r == STEP_TOO_MANY)
         return fail(s, STR("allocation max size exceeded"));
-    if (r == STEP_FOUND && s->call->arena && !results_build(s))
+    struct allocation *call = s->call;
+    struct allocation_result *nothing;
+    if (r != STEP_FOUND)
+        return r;
+    if (call->arena ? !results_build(s, call->arena, &call->results)
+                    : results_may_fail(s) && !results_build(s, &s->arena, &nothing))
         return STEP_ERROR;
+    call->n = call->arena ? s->n_claims : 0;
     return r;
 }
 

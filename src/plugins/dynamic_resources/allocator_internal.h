@@ -206,7 +206,8 @@ bool constraint_add(struct search *s, const struct constraint_plan *plan,
 void constraint_remove(struct search *s, const struct constraint_plan *plan,
                        struct constraint_state *state, const struct position *at);
 
-/* results.c: false with the reason in s->error. */
-bool results_build(struct search *s);
+/* results.c: one for each claim; false with the reason in s->error. */
+bool results_build(struct search *s, struct arena *arena, struct allocation_result **ret_results);
+bool results_may_fail(const struct search *s);
 
 #endif

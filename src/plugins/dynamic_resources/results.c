@@ -308,22 +308,31 @@ static bool build_claim(const struct builder *b, struct allocation_result *resul
     return false;
 }
 
-bool results_build(struct search *s)
+/* Upstream refuses a selector with several terms only when it writes the result. */
+bool results_may_fail(const struct search *s)
 {
-    struct allocation *call = s->call;
-    call->n = s->n_claims;
-    call->results = arena_array(call->arena, struct allocation_result, s->n_claims);
+    for (size_t i = 0; i < s->chosen.n; i++) {
+        const struct slice_device *device = s->chosen.v[i].device;
+        const struct node_selector *slice = device->slice->api->spec.node_selector;
+        const struct node_selector *own = device->device->node_selector;
+        if ((slice && slice->node_selector_terms.n > 1) || (own && own->node_selector_terms.n > 1))
+            return true;
+    }
+    return false;
+}
+
+bool results_build(struct search *s, struct arena *arena, struct allocation_result **ret_results)
+{
+    struct allocation_result *results = arena_array(arena, struct allocation_result, s->n_claims);
     const struct chosen *chosen = s->chosen.v;
     for (size_t i = 0; i < s->n_claims; i++) {
-        struct builder b = {.s = s,
-                            .arena = call->arena,
-                            .claim = s->claims[i],
-                            .chosen = chosen,
-                            .n = s->n_chosen[i]};
-        if (!build_claim(&b, &call->results[i]))
+        struct builder b = {
+            .s = s, .arena = arena, .claim = s->claims[i], .chosen = chosen, .n = s->n_chosen[i]};
+        if (!build_claim(&b, &results[i]))
             return false;
         if (chosen)
             chosen += b.n;
     }
+    *ret_results = results;
     return true;
 }

@@ -81,10 +81,13 @@ struct reached {
     int64_t generation, count; /* count: resourceSliceCount of the first */
 };
 
-/* Upstream lists slices for the node's name before the others; the first tells the count. */
-static void set_count(struct reached *r)
+/*
+ * The first tells the count. Upstream lists slices for the node's name before the others, except
+ * in the stable allocator.
+ */
+static void set_count(const struct devices *d, struct reached *r)
 {
-    for (int pass = 0; pass < 2; pass++)
+    for (int pass = d->stable; pass < 2; pass++)
         for (size_t i = 0; i < r->n; i++) {
             const struct slice *s = r->v[i];
             bool local = s->reach == SLICE_REACHES_NODE && !s->has_counters;
@@ -95,8 +98,8 @@ static void set_count(struct reached *r)
         }
 }
 
-static struct str reach(const struct pool *pool, const struct node *node, struct arena *a,
-                        struct reached *r)
+static struct str reach(const struct devices *d, const struct pool *pool, const struct node *node,
+                        struct arena *a, struct reached *r)
 {
     *r = (struct reached){.v = arena_array(a, struct slice *, pool->slices.n)};
     for (size_t i = 0; i < pool->slices.n; i++) {
@@ -113,7 +116,7 @@ static struct str reach(const struct pool *pool, const struct node *node, struct
         r->generation = generation;
         r->v[r->n++] = slice;
     }
-    set_count(r);
+    set_count(d, r);
     return STR("");
 }
 
@@ -334,7 +337,7 @@ static struct str gather(const struct devices *d, const struct node *node,
     view->pools.v = arena_array(a, struct pool_view, n);
     for (size_t i = 0; i < n; i++) {
         struct reached r;
-        struct str error = reach(pools[i], node, a, &r);
+        struct str error = reach(d, pools[i], node, a, &r);
         if (!str_empty(error))
             return error;
         struct pool_view seen = {.pool = pools[i]};

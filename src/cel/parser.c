@@ -1,0 +1,658 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * By recursive descent; operators by precedence climbing, with the nesting counted as upstream's
+ * parser generator counts it: each rule on its own.
+ */
+#include "cel/parser.h"
+
+#include "base/vec.h"
+#include "cel/lexer.h"
+#include "cel/literal.h"
+#include "cel/macros.h"
+
+#define SOURCE_MAX 100000u
+#define DEPTH_MAX  250
+
+struct cel_parser {
+    struct cel_source *source;
+    struct cel_ast *ast;
+    struct cel_lexer lexer;
+    struct cel_token token; /* the next one */
+    struct cel_token after; /* the one after it, if looked_ahead */
+    bool looked_ahead;
+    bool failed; /* at a problem of syntax or a limit: everything returns NULL */
+    int exprs, relations, calcs;
+};
+
+/* A tree and how many operators, selections and indexes are nested in it. */
+struct parsed {
+    struct cel_expr *expr; /* NULL: failed */
+    int height;
+};
+
+typedef VEC(struct cel_expr *) expr_vec;
+
+static struct parsed parse_expr(struct cel_parser *p);
+
+static void advance(struct cel_parser *p)
+{
+    if (p->looked_ahead)
+        p->token = p->after;
+    else
+        p->token = cel_lexer_next(&p->lexer);
+    p->looked_ahead = false;
+}
+
+static struct cel_token look_ahead(struct cel_parser *p)
+{
+    if (!p->looked_ahead)
+        p->after = cel_lexer_next(&p->lexer);
+    p->looked_ahead = true;
+    return p->after;
+}
+
+static bool accept(struct cel_parser *p, int kind)
+{
+    if (p->token.kind != kind)
+        return false;
+    advance(p);
+    return true;
+}
+
+static struct str token_text(struct cel_parser *p, struct cel_token t)
+{
+    return t.kind == CEL_TOK_EOF ? STR("<EOF>") : cel_source_text(p->source, t.from, t.to);
+}
+
+static struct parsed fail(struct cel_parser *p)
+{
+    p->failed = true;
+    return (struct parsed){NULL, 0};
+}
+
+#define EXPECTED_EXPR                                                                        \
+    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, " \
+    "STRING, BYTES, IDENTIFIER}"
+
+static struct parsed mismatch(struct cel_parser *p, const char *expected)
+{
+    if (!p->failed) {
+        struct str text = token_text(p, p->token);
+        cel_source_report(p->source, p->token.from,
+                          "Syntax error: mismatched input '%.*s' expecting %s", STR_ARG(text),
+                          expected);
+    }
+    return fail(p);
+}
+
+static bool expect(struct cel_parser *p, int kind, const char *name)
+{
+    if (accept(p, kind))
+        return true;
+    mismatch(p, name);
+    return false;
+}
+
+static struct parsed limit(struct cel_parser *p, const char *what)
+{
+    if (!p->failed)
+        cel_source_report(p->source, CEL_NO_OFFSET, "%s", what);
+    return fail(p);
+}
+
+static bool enter(struct cel_parser *p, int *depth)
+{
+    if (++*depth <= DEPTH_MAX)
+        return true;
+    limit(p, "expression recursion limit exceeded: 250");
+    return false;
+}
+
+/* Problems of meaning do not stop the parser: it goes on with an empty node. */
+static struct cel_expr *report(struct cel_parser *p, uint32_t offset, const char *message)
+{
+    cel_source_report(p->source, offset, "%s", message);
+    return cel_ast_new(p->ast, CEL_E_NONE, offset);
+}
+
+/* --- calls ---------------------------------------------------------------------------------- */
+
+static struct cel_expr *new_call(struct cel_parser *p, uint32_t offset, struct str function,
+                                 struct cel_expr *target, struct cel_expr **args, size_t n)
+{
+    struct cel_expr *e = cel_ast_new(p->ast, CEL_E_CALL, offset);
+    e->call.function = function;
+    e->call.target = target;
+    e->call.args = arena_array(p->ast->arena, struct cel_expr *, n);
+    if (n > 0)
+        memcpy(e->call.args, args, n * sizeof(struct cel_expr *));
+    e->call.n = n;
+    return e;
+}
+
+static struct cel_expr *call_or_macro(struct cel_parser *p, struct cel_expr *call)
+{
+    struct cel_expr *expanded = cel_expand_macro(p->source, p->ast, call);
+    if (p->ast->n_ids > CEL_TREE_MAX)
+        limit(p, "expression is too large");
+    return expanded;
+}
+
+static struct parsed operator2(struct cel_parser *p, uint32_t offset, const char *name,
+                               struct parsed left, struct parsed right)
+{
+    if (p->failed)
+        return fail(p);
+    struct cel_expr *call = cel_ast_call(p->ast, offset, name, left.expr, right.expr, NULL);
+    return (struct parsed){call, MAX(left.height, right.height)};
+}
+
+static struct parsed higher(struct parsed x)
+{
+    x.height++;
+    return x;
+}
+
+/* Up to `end`, which is consumed: expr (',' expr)*. */
+static int parse_args(struct cel_parser *p, expr_vec *args)
+{
+    int height = 0;
+    if (accept(p, ')'))
+        return 0;
+    do {
+        struct parsed arg = parse_expr(p);
+        height = MAX(height, arg.height);
+        vec_push(args, arg.expr);
+    } while (!p->failed && accept(p, ','));
+    if (!p->failed)
+        expect(p, ')', "')'");
+    return height;
+}
+
+/* --- primary -------------------------------------------------------------------------------- */
+
+static bool is_reserved(struct str name)
+{
+    static const char *const words[] = {
+        "as",       "break",     "const",  "continue", "else", "false", "for",
+        "function", "if",        "import", "in",       "let",  "loop",  "null",
+        "package",  "namespace", "true",   "return",   "var",  "void",  "while",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        if (str_is(name, words[i]))
+            return true;
+    }
+    return false;
+}
+
+/* [?] key ':' value, …  '}' */
+static struct parsed parse_entries(struct cel_parser *p, struct cel_expr *e)
+{
+    VEC(struct cel_entry) entries = {0};
+    int height = 0;
+    while (!p->failed && p->token.kind != '}') {
+        struct cel_entry entry = {.optional = accept(p, '?')};
+        if (e->kind == CEL_E_MAP) {
+            struct parsed key = parse_expr(p);
+            entry.key = key.expr;
+            height = MAX(height, key.height);
+        } else {
+            entry.field = token_text(p, p->token);
+            if (p->token.kind == CEL_TOK_ESC_IDENT)
+                report(p, p->token.from, "unsupported syntax: '`'");
+            else if (p->token.kind != CEL_TOK_IDENT)
+                mismatch(p, "{'}', ',', IDENTIFIER, ESC_IDENTIFIER}");
+            advance(p);
+        }
+        entry.offset = p->token.from;
+        if (p->failed || !expect(p, ':', "':'"))
+            break;
+        struct parsed value = parse_expr(p);
+        entry.value = value.expr;
+        height = MAX(height, value.height);
+        vec_push(&entries, entry);
+        if (p->failed || !accept(p, ','))
+            break;
+    }
+    if (!p->failed)
+        expect(p, '}', entries.n == 0 ? "{'}', ','}" : "{'}', ','}");
+    e->map.n = entries.n;
+    e->map.entries = arena_array(p->ast->arena, struct cel_entry, entries.n);
+    if (entries.n > 0)
+        memcpy(e->map.entries, entries.v, entries.n * sizeof(*entries.v));
+    vec_release(&entries);
+    return p->failed ? fail(p) : (struct parsed){e, height};
+}
+
+static struct parsed parse_list(struct cel_parser *p)
+{
+    uint32_t offset = p->token.from;
+    expr_vec items = {0};
+    VEC(bool) optional = {0};
+    int height = 0;
+    advance(p);
+    if (p->token.kind == ',' && look_ahead(p).kind == ']')
+        advance(p);
+    while (!p->failed && p->token.kind != ']') {
+        bool opt = accept(p, '?');
+        struct parsed item = parse_expr(p);
+        height = MAX(height, item.height);
+        vec_push(&items, item.expr);
+        vec_push(&optional, opt);
+        if (p->failed || !accept(p, ','))
+            break;
+    }
+    if (!p->failed)
+        expect(p, ']', "{']', ','}");
+    struct parsed result = {NULL, height};
+    if (!p->failed) {
+        result.expr = cel_ast_list(p->ast, offset, items.v, items.n);
+        if (items.n > 0)
+            memcpy(result.expr->list.optional, optional.v, items.n * sizeof(bool));
+    }
+    vec_release(&items);
+    vec_release(&optional);
+    return p->failed ? fail(p) : result;
+}
+
+static struct parsed parse_map(struct cel_parser *p)
+{
+    struct cel_expr *e = cel_ast_new(p->ast, CEL_E_MAP, p->token.from);
+    advance(p);
+    if (p->token.kind == ',' && look_ahead(p).kind == '}')
+        advance(p);
+    return parse_entries(p, e);
+}
+
+/* A literal with or without a minus before it. */
+static struct parsed parse_literal(struct cel_parser *p)
+{
+    uint32_t offset = p->token.from;
+    bool negative = accept(p, '-');
+    struct cel_token t = p->token;
+    struct str text = token_text(p, t), s;
+    struct cel_value v = cel_null();
+    const char *wrong = NULL;
+    advance(p);
+    switch (t.kind) {
+    case CEL_TOK_INT:
+        v.kind = CEL_INT;
+        wrong = cel_parse_int(text, negative, &v.i) ? NULL : "invalid int literal";
+        break;
+    case CEL_TOK_UINT:
+        v.kind = CEL_UINT;
+        wrong = cel_parse_uint(text, &v.u) ? NULL : "invalid uint literal";
+        break;
+    case CEL_TOK_FLOAT:
+        v.kind = CEL_DOUBLE;
+        wrong = cel_parse_double(text, &v.d) ? NULL : "invalid double literal";
+        v.d = negative ? -v.d : v.d;
+        break;
+    case CEL_TOK_STRING:
+    case CEL_TOK_BYTES:
+        wrong = cel_unquote(p->ast->arena, text, t.kind == CEL_TOK_BYTES, &s);
+        v = t.kind == CEL_TOK_BYTES ? cel_bytes(s) : cel_string(s);
+        break;
+    case CEL_TOK_NULL:
+        break;
+    default:
+        v = cel_bool(t.kind == CEL_TOK_TRUE);
+    }
+    if (wrong)
+        return (struct parsed){report(p, offset, wrong), 0};
+    return (struct parsed){cel_ast_literal(p->ast, offset, v), 0};
+}
+
+/* Whether a name with dots is followed by '{': then it is a message. No position is changed. */
+static bool at_message(struct cel_parser *p)
+{
+    struct cel_lexer ahead = {.source = p->source, .at = p->token.to, .quiet = true};
+    struct cel_token t = cel_lexer_next(&ahead);
+    while (t.kind == '.') {
+        t = cel_lexer_next(&ahead);
+        if (t.kind != CEL_TOK_IDENT)
+            return false;
+        t = cel_lexer_next(&ahead);
+    }
+    return t.kind == '{';
+}
+
+static struct parsed parse_message(struct cel_parser *p, bool leading_dot)
+{
+    struct buf name = BUF_INIT;
+    if (leading_dot)
+        buf_add_char(&name, '.');
+    for (;;) {
+        buf_add_str(&name, token_text(p, p->token));
+        advance(p);
+        if (!accept(p, '.'))
+            break;
+        buf_add_char(&name, '.');
+    }
+    struct cel_expr *e = cel_ast_new(p->ast, CEL_E_MESSAGE, p->token.from);
+    e->map.name = arena_dup(p->ast->arena, buf_str(&name));
+    buf_release(&name);
+    advance(p);
+    if (p->token.kind == ',' && look_ahead(p).kind == '}')
+        advance(p);
+    return parse_entries(p, e);
+}
+
+/* ident, ident(args), ident.ident{…} */
+static struct parsed parse_name(struct cel_parser *p)
+{
+    uint32_t offset = p->token.from;
+    bool leading_dot = accept(p, '.');
+    if (p->token.kind != CEL_TOK_IDENT)
+        return mismatch(p, "IDENTIFIER");
+    if (at_message(p))
+        return parse_message(p, leading_dot);
+    struct cel_token id = p->token;
+    struct str text = token_text(p, id);
+    struct str name = leading_dot ? arena_printf(p->ast->arena, ".%.*s", STR_ARG(text)) : text;
+    advance(p);
+    bool reserved = is_reserved(text);
+    if (reserved)
+        cel_source_report(p->source, offset, "reserved identifier: %.*s", STR_ARG(text));
+    if (p->token.kind != '(')
+        return (struct parsed){cel_ast_ident(p->ast, id.from, name), 0};
+    uint32_t open = p->token.from;
+    advance(p);
+    expr_vec args = {0};
+    int height = parse_args(p, &args);
+    struct cel_expr *e = NULL;
+    if (!p->failed)
+        e = call_or_macro(p, new_call(p, open, name, NULL, args.v, args.n));
+    vec_release(&args);
+    return p->failed ? fail(p) : (struct parsed){e, height};
+}
+
+static struct parsed parse_primary(struct cel_parser *p)
+{
+    switch (p->token.kind) {
+    case '(': {
+        advance(p);
+        struct parsed inner = parse_expr(p);
+        return p->failed || !expect(p, ')', "')'") ? fail(p) : inner;
+    }
+    case '[':
+        return parse_list(p);
+    case '{':
+        return parse_map(p);
+    case '.':
+    case CEL_TOK_IDENT:
+        return parse_name(p);
+    case CEL_TOK_INT:
+    case CEL_TOK_UINT:
+    case CEL_TOK_FLOAT:
+    case CEL_TOK_STRING:
+    case CEL_TOK_BYTES:
+    case CEL_TOK_TRUE:
+    case CEL_TOK_FALSE:
+    case CEL_TOK_NULL:
+        return parse_literal(p);
+    default:
+        return mismatch(p, EXPECTED_EXPR);
+    }
+}
+
+/* --- member --------------------------------------------------------------------------------- */
+
+static struct parsed parse_member_call(struct cel_parser *p, struct parsed target, struct str name)
+{
+    uint32_t open = p->token.from;
+    advance(p);
+    expr_vec args = {0};
+    int height = parse_args(p, &args);
+    struct cel_expr *e = NULL;
+    if (!p->failed)
+        e = call_or_macro(p, new_call(p, open, name, target.expr, args.v, args.n));
+    vec_release(&args);
+    return p->failed ? fail(p) : higher((struct parsed){e, MAX(target.height, height)});
+}
+
+static struct parsed parse_select(struct cel_parser *p, struct parsed operand)
+{
+    uint32_t dot = p->token.from;
+    advance(p);
+    bool optional = accept(p, '?');
+    struct cel_token id = p->token;
+    if (id.kind != CEL_TOK_IDENT && id.kind != CEL_TOK_ESC_IDENT)
+        return mismatch(p, optional ? "{IDENTIFIER, ESC_IDENTIFIER}"
+                                    : "{'?', IDENTIFIER, ESC_IDENTIFIER}");
+    struct str name = token_text(p, id);
+    advance(p);
+    if (id.kind == CEL_TOK_ESC_IDENT)
+        report(p, id.from, "unsupported syntax: '`'");
+    if (!optional && p->token.kind == '(' && id.kind == CEL_TOK_IDENT)
+        return parse_member_call(p, operand, name);
+    struct cel_expr *e;
+    if (optional) {
+        struct cel_expr *field = cel_ast_literal(p->ast, id.from, cel_string(name));
+        e = cel_ast_call(p->ast, dot, "_?._", operand.expr, field, NULL);
+    } else {
+        e = cel_ast_new(p->ast, CEL_E_SELECT, dot);
+        e->select.operand = operand.expr;
+        e->select.field = name;
+    }
+    return higher((struct parsed){e, operand.height});
+}
+
+static struct parsed parse_index(struct cel_parser *p, struct parsed operand)
+{
+    uint32_t open = p->token.from;
+    advance(p);
+    bool optional = accept(p, '?');
+    struct parsed index = parse_expr(p);
+    if (p->failed || !expect(p, ']', "']'"))
+        return fail(p);
+    return higher(operator2(p, open, optional ? "_[?_]" : "_[_]", operand, index));
+}
+
+static struct parsed parse_member(struct cel_parser *p)
+{
+    struct parsed x = parse_primary(p);
+    while (!p->failed) {
+        if (p->token.kind == '.')
+            x = parse_select(p, x);
+        else if (p->token.kind == '[')
+            x = parse_index(p, x);
+        else
+            return x;
+    }
+    return fail(p);
+}
+
+/* --- operators ------------------------------------------------------------------------------ */
+
+static struct parsed parse_unary(struct cel_parser *p)
+{
+    int kind = p->token.kind;
+    if (kind != '!' && kind != '-')
+        return parse_member(p);
+    /* A single minus before a number belongs to the literal. */
+    if (kind == '-') {
+        int next = look_ahead(p).kind;
+        if (next == CEL_TOK_INT || next == CEL_TOK_FLOAT) {
+            struct parsed x = parse_literal(p);
+            while (!p->failed && (p->token.kind == '.' || p->token.kind == '['))
+                x = p->token.kind == '.' ? parse_select(p, x) : parse_index(p, x);
+            return p->failed ? fail(p) : x;
+        }
+    }
+    uint32_t offset = p->token.from;
+    bool odd = false;
+    while (accept(p, kind))
+        odd = !odd;
+    struct parsed x = parse_member(p);
+    if (p->failed || !odd)
+        return x;
+    x.expr = cel_ast_call(p->ast, offset, kind == '!' ? "!_" : "-_", x.expr, NULL);
+    return x;
+}
+
+static const char *calc_operator(int kind, int *precedence)
+{
+    *precedence = kind == '+' || kind == '-' ? 1 : 2;
+    switch (kind) {
+    case '*':
+        return "_*_";
+    case '/':
+        return "_/_";
+    case '%':
+        return "_%_";
+    case '+':
+        return "_+_";
+    case '-':
+        return "_-_";
+    default:
+        return NULL;
+    }
+}
+
+static struct parsed parse_calc(struct cel_parser *p, int floor)
+{
+    if (!enter(p, &p->calcs))
+        return fail(p);
+    struct parsed x = parse_unary(p);
+    while (!p->failed) {
+        int precedence;
+        const char *name = calc_operator(p->token.kind, &precedence);
+        if (!name || precedence < floor)
+            break;
+        uint32_t offset = p->token.from;
+        advance(p);
+        x = higher(operator2(p, offset, name, x, parse_calc(p, precedence + 1)));
+    }
+    p->calcs--;
+    return p->failed ? fail(p) : x;
+}
+
+static const char *relation_operator(int kind)
+{
+    switch (kind) {
+    case '<':
+        return "_<_";
+    case '>':
+        return "_>_";
+    case CEL_TOK_LE:
+        return "_<=_";
+    case CEL_TOK_GE:
+        return "_>=_";
+    case CEL_TOK_EQ:
+        return "_==_";
+    case CEL_TOK_NE:
+        return "_!=_";
+    case CEL_TOK_IN:
+        return "@in";
+    default:
+        return NULL;
+    }
+}
+
+static struct parsed parse_relation(struct cel_parser *p, bool chain)
+{
+    if (!enter(p, &p->relations))
+        return fail(p);
+    struct parsed x = parse_calc(p, 0);
+    while (!p->failed && chain) {
+        const char *name = relation_operator(p->token.kind);
+        if (!name)
+            break;
+        uint32_t offset = p->token.from;
+        advance(p);
+        x = higher(operator2(p, offset, name, x, parse_relation(p, false)));
+    }
+    p->relations--;
+    return p->failed ? fail(p) : x;
+}
+
+/* && and || make a balanced tree, so that a long chain is not deep. */
+struct chain {
+    expr_vec terms;
+    VEC(uint32_t) offsets;
+    const char *name;
+};
+
+static struct cel_expr *balance(struct cel_parser *p, const struct chain *c, size_t low,
+                                size_t high)
+{
+    size_t middle = (low + high + 1) / 2;
+    struct cel_expr *left = middle == low ? c->terms.v[middle] : balance(p, c, low, middle - 1);
+    struct cel_expr *right =
+        middle == high ? c->terms.v[middle + 1] : balance(p, c, middle + 1, high);
+    return cel_ast_call(p->ast, c->offsets.v[middle], c->name, left, right, NULL);
+}
+
+static struct parsed parse_chain(struct cel_parser *p, int kind)
+{
+    struct chain c = {.name = kind == CEL_TOK_AND ? "_&&_" : "_||_"};
+    int height = 0;
+    for (;;) {
+        struct parsed x =
+            kind == CEL_TOK_AND ? parse_relation(p, true) : parse_chain(p, CEL_TOK_AND);
+        height = MAX(height, x.height);
+        vec_push(&c.terms, x.expr);
+        if (p->failed || p->token.kind != kind)
+            break;
+        vec_push(&c.offsets, p->token.from);
+        advance(p);
+    }
+    struct parsed result = {NULL, height};
+    if (!p->failed)
+        result.expr = c.terms.n == 1 ? c.terms.v[0] : balance(p, &c, 0, c.offsets.n - 1);
+    vec_release(&c.terms);
+    vec_release(&c.offsets);
+    return result;
+}
+
+static struct parsed parse_conditional(struct cel_parser *p, struct parsed condition)
+{
+    uint32_t offset = p->token.from;
+    advance(p);
+    struct parsed yes = parse_chain(p, CEL_TOK_OR);
+    if (p->failed || !expect(p, ':', "':'"))
+        return fail(p);
+    struct parsed no = parse_expr(p);
+    if (p->failed)
+        return fail(p);
+    struct cel_expr *e =
+        cel_ast_call(p->ast, offset, "_?_:_", condition.expr, yes.expr, no.expr, NULL);
+    int height = MAX(condition.height, MAX(yes.height, no.height));
+    return higher((struct parsed){e, height});
+}
+
+static struct parsed parse_expr(struct cel_parser *p)
+{
+    if (p->failed || !enter(p, &p->exprs))
+        return fail(p);
+    struct parsed x = parse_chain(p, CEL_TOK_OR);
+    if (!p->failed && p->token.kind == '?')
+        x = parse_conditional(p, x);
+    p->exprs--;
+    return p->failed ? fail(p) : x;
+}
+
+bool cel_parse(struct cel_source *source, struct cel_ast *ast)
+{
+    *ast = (struct cel_ast){.arena = source->arena};
+    if (source->n > SOURCE_MAX) {
+        cel_source_report(source, CEL_NO_OFFSET,
+                          "expression code point size exceeds limit: size: %u, limit %u", source->n,
+                          SOURCE_MAX);
+        return false;
+    }
+    struct cel_parser p = {.source = source, .ast = ast, .lexer = {.source = source}};
+    advance(&p);
+    struct parsed x = parse_expr(&p);
+    if (!p.failed && p.token.kind != CEL_TOK_EOF) {
+        struct str text = token_text(&p, p.token);
+        cel_source_report(source, p.token.from,
+                          "Syntax error: extraneous input '%.*s' expecting <EOF>", STR_ARG(text));
+        return false;
+    }
+    if (!p.failed && x.height > DEPTH_MAX)
+        limit(&p, "max recursion depth exceeded");
+    ast->root = x.expr;
+    return !p.failed && source->n_problems == 0;
+}
