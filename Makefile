@@ -306,6 +306,7 @@ ROWS ?=
 bench: $(BUILD)/berth $(BUILD)/berth-load $(BUILD)/berth-controllers
 	@tests/kube/build.sh >/dev/null
 	@tests/bench/cluster_bench.py --berth $(BUILD)/berth --load $(BUILD)/berth-load \
+		--controllers $(BUILD)/berth-controllers \
 		--nodes $(NODES) --pods $(PODS) --arriving $(ARRIVING) --rate $(RATE) --runs $(RUNS) \
 		--rows '$(ROWS)' --output $(BUILD)/bench.json
 

@@ -44,10 +44,17 @@ static void port_log(void *ctx, const struct log_site *site, const char *message
     log_write(site, message, kvs, n);
 }
 
+static int64_t port_wall(void *ctx)
+{
+    (void)ctx;
+    return time_wall();
+}
+
 struct ports world_ports(struct world *w)
 {
     return (struct ports){.ctx = w,
                           .now = port_now,
+                          .wall = port_wall,
                           .submit = port_submit,
                           .call_extender = port_call_extender,
                           .call_api = world_call_api,

@@ -61,6 +61,11 @@ struct object *sim_api_get(const struct sim_api *api, const struct kind *kind, s
     return known ? known->object : NULL;
 }
 
+struct object *sim_object_of(const struct map_entry *entry)
+{
+    return ((const struct sim_object *)entry->value)->object;
+}
+
 static void set_version(struct sim_api *api, struct object *o)
 {
     struct object_meta *meta = object_body_mut(o);

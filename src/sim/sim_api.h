@@ -58,6 +58,8 @@ void sim_api_release(struct sim_api *api);
 /* The current object; NULL if there is none. Borrowed. */
 struct object *sim_api_get(const struct sim_api *api, const struct kind *kind, struct str namespace,
                            struct str name);
+/* The object of an entry of `objects`. Borrowed. */
+struct object *sim_object_of(const struct map_entry *entry);
 /* A copy to be changed, with a new resourceVersion; NULL if it cannot be encoded. */
 struct object *sim_api_copy(struct sim_api *api, const struct object *o);
 /* Adds or replaces the object and reports it. One without a newer version than before gets one. */

@@ -96,6 +96,13 @@ func (g *generator) expression() string {
 			return fmt.Sprintf("device.driver == %q", pick(g, g.drivers...))
 		case n < 9 && (len(g.drivers) == 1 || g.wrong(50)):
 			return fmt.Sprintf("device.attributes[%q].%s == %q", pick(g, g.drivers...), pick(g, "model", "bus"), pick(g, "a", "b"))
+		case n == 9:
+			return pick(g, `device.attributes["example.org"].?numa.hasValue()`, `"memory" in device.capacity[device.driver]`,
+				`!("rare" in device.attributes[device.driver]) || device.attributes[device.driver].rare != "b"`,
+				`device.capacity[device.driver].?memory.orValue(quantity("1")).isGreaterThan(quantity("1500m"))`,
+				fmt.Sprintf(`cel.bind(d, device.attributes[%q], d.?model.orValue("") == "a")`, pick(g, g.drivers...)))
+		case n == 10 && g.k.Features.ConsumableCapacity:
+			return pick(g, "device.allowMultipleAllocations", "!device.allowMultipleAllocations", "device.allowMultipleAllocations || true")
 		case n < 11 || !g.wrong(100):
 			return "true"
 		default:
@@ -103,7 +110,7 @@ func (g *generator) expression() string {
 		}
 	}
 	if g.wrong(3) {
-		return "broken ("
+		return pick(g, "broken", "1", "device.nothing", `device.attributes == "a"`, "device.allowMultipleAllocations")
 	}
 	if g.chance(20) {
 		return term() + " && " + term()
@@ -263,6 +270,15 @@ func (g *generator) attribute() resourceapi.DeviceAttribute {
 	}
 }
 
+// unversioned: selectors compare it with a string.
+func (g *generator) unversioned() resourceapi.DeviceAttribute {
+	a := g.attribute()
+	if a.VersionValue != nil {
+		a = resourceapi.DeviceAttribute{StringValue: ptr.To("a")}
+	}
+	return a
+}
+
 func (g *generator) listAttribute() resourceapi.DeviceAttribute {
 	switch g.Intn(4) {
 	case 0:
@@ -312,16 +328,12 @@ func (g *generator) device(name, driver string, counters []resourceapi.CounterSe
 	if !g.wrong(10) {
 		d.Attributes["model"] = resourceapi.DeviceAttribute{StringValue: ptr.To(pick(g, "a", "b"))}
 	}
-	bus := g.attribute()
-	if bus.VersionValue != nil && !g.nasty {
-		bus = resourceapi.DeviceAttribute{StringValue: ptr.To("a")} // selectors compare it with a string
-	}
-	d.Attributes[resourceapi.QualifiedName(pick(g, driver+"/bus", "bus", "bus", "bus"))] = bus
+	d.Attributes[resourceapi.QualifiedName(pick(g, driver+"/bus", "bus", "bus", "bus"))] = g.unversioned()
 	if g.chance(80) {
 		d.Attributes["example.org/numa"] = g.attribute()
 	}
 	if !g.wrong(20) {
-		d.Attributes["rare"] = g.attribute()
+		d.Attributes["rare"] = g.unversioned()
 	}
 	// The selectors of the generator fail on lists where the feature is off.
 	if g.k.Features.ListTypeAttributes && g.chance(70) {

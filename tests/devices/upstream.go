@@ -7,7 +7,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -198,13 +197,4 @@ func upstream(k *kase) (all [][]answer, err error) {
 // isStable: the pools and slices of upstream's stable allocator come in random order.
 func isStable(f structured.Features) bool {
 	return !f.ConsumableCapacity && !f.DeviceBindingAndStatus && !f.ListTypeAttributes
-}
-
-// brief is an error without the details of CEL's compiler.
-func brief(text string) string {
-	before, _, found := strings.Cut(text, "CEL compile error")
-	if found {
-		return before + "CEL compile error"
-	}
-	return text
 }

@@ -68,7 +68,7 @@ func (e *berthError) Error() string {
 const berthTimeout = 20 * time.Second
 
 func (b *berth) run(c *testCase) ([]*attempt, error) {
-	args := []string{"simulate", "--controllers=false", "--survey", "--output=json", fmt.Sprintf("--attempts=%d", c.attempts())}
+	args := []string{"simulate", "--controllers=false", "--survey", "--claims", "--output=json", fmt.Sprintf("--attempts=%d", c.attempts())}
 	gates := b.gates
 	if c.SyncPreemption {
 		gates = strings.TrimPrefix(gates+",SchedulerAsyncPreemption=false", ",")
@@ -100,11 +100,18 @@ func (b *berth) run(c *testCase) ([]*attempt, error) {
 	if err != nil {
 		return nil, err
 	}
+	out, claims, err := splitClaims(out)
+	if err != nil {
+		return nil, err
+	}
 	all, err := readAttempts(out)
 	if err != nil {
 		return nil, err
 	}
 	if c.attempts() > 1 {
+		if n := len(all); n > 0 && len(untilTooMany(all, c.attempts())) == n {
+			all[n-1].Claims = resultsOf(claims)
+		}
 		return untilTooMany(all, c.attempts()), nil
 	}
 	// A failed pod may be retried when all others have been tried.
@@ -113,6 +120,9 @@ func (b *berth) run(c *testCase) ([]*attempt, error) {
 		if a.Attempt == 1 {
 			first = append(first, a)
 		}
+	}
+	if len(first) > 0 && len(first) == len(all) {
+		first[len(first)-1].Claims = resultsOf(claims)
 	}
 	return first, nil
 }

@@ -35,6 +35,9 @@ type attempt struct {
 	// Only upstream has this: what VolumeBinding reserved, sorted by claim.
 	Volumes []volumeDecision `json:"-"`
 
+	// Of the last attempt: all ResourceClaims in the end. nil: unknown.
+	Claims map[string]claimResult `json:"-"`
+
 	// Only upstream has this: it iterates over a map, so that the order of nodes is meaningless.
 	anyOrder bool
 	// There are more attempts, which are not compared.

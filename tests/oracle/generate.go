@@ -7,10 +7,13 @@ import (
 )
 
 // generate draws a case.
-func generate(seed uint64, volumes bool) *testCase {
+func generate(seed uint64, volumes, devices bool) *testCase {
 	g := &generator{draw: newDraw(seed)}
 	if volumes {
 		g.withStorage()
+	}
+	if devices {
+		g.withDevices()
 	}
 	g.nodes = g.between(1, 12)
 	g.homes = some(g.draw, 3, namespaces...)
@@ -32,6 +35,9 @@ func generate(seed uint64, volumes bool) *testCase {
 	c.Items = append(c.Items, g.clusterObjects()...)
 	if volumes {
 		c.Items = append(c.Items, g.storageObjects()...)
+	}
+	if devices {
+		c.Items = append(c.Items, g.deviceObjects()...)
 	}
 	bound := g.IntN(2*min(g.nodes, 12) + 2)
 	if g.chance(0.2) {
@@ -64,6 +70,7 @@ type generator struct {
 	twinned tree      // labels of that pod
 	full    *fullness // nil: not full
 	storage *storage  // nil: no volumes
+	devices *devices  // nil: no devices
 }
 
 type owner struct{ kind, name, namespace string }

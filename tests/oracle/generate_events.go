@@ -79,6 +79,8 @@ func (g *generator) newcomer() tree {
 	switch {
 	case g.storage != nil && g.chance(0.3):
 		return g.newStorage()
+	case g.devices != nil && g.chance(0.4):
+		return g.newDevice()
 	case g.chance(0.3):
 		g.nodes++
 		return g.node(g.nodes - 1)
@@ -131,6 +133,8 @@ func (g *generator) changed(o tree) tree {
 		o["spec"] = tree{"selector": tree{pick(g.draw, podKeys...): pick(g.draw, labelWords...)}}
 	case "PodDisruptionBudget":
 		o["status"].(tree)["disruptionsAllowed"] = g.IntN(3)
+	case "ResourceSlice", "DeviceClass", "ResourceClaim":
+		return g.changedDevice(o)
 	default:
 		return g.changedStorage(o, meta)
 	}

@@ -11,10 +11,13 @@ import (
 
 // generateFull draws a case whose nodes are full of pods of low priority, with pods of higher
 // priority to place: for preemption.
-func generateFull(seed uint64, volumes bool) *testCase {
+func generateFull(seed uint64, volumes, devices bool) *testCase {
 	g := &generator{draw: newDraw(seed), full: &fullness{}}
 	if volumes {
 		g.withStorage()
+	}
+	if devices {
+		g.withDevices()
 	}
 	g.nodes = g.between(1, 8)
 	if g.chance(0.02) {
@@ -34,6 +37,9 @@ func generateFull(seed uint64, volumes bool) *testCase {
 	}
 	if volumes {
 		c.Items = append(c.Items, g.storageObjects()...)
+	}
+	if devices {
+		c.Items = append(c.Items, g.deviceObjects()...)
 	}
 	for i := range g.nodes {
 		room := g.room(nodes[i])
@@ -198,6 +204,7 @@ func (g *generator) fullPod(bound bool) tree {
 	}
 	o["spec"], o["status"] = spec, status
 	g.addVolumes(o)
+	g.addClaims(o)
 	return o
 }
 

@@ -43,6 +43,7 @@ func (g *generator) pod(bound bool) tree {
 	}
 	o["spec"], o["status"] = spec, status
 	g.addVolumes(o)
+	g.addClaims(o)
 	return o
 }
 

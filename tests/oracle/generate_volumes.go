@@ -96,11 +96,13 @@ func (g *generator) storageObjects() []any {
 
 // takeExtra returns the objects of the pods that were drawn.
 func (g *generator) takeExtra() []any {
-	if g.storage == nil {
-		return nil
+	var list []any
+	if g.storage != nil {
+		list, g.storage.extra = g.storage.extra, nil
 	}
-	list := g.storage.extra
-	g.storage.extra = nil
+	if g.devices != nil {
+		list, g.devices.extra = append(list, g.devices.extra...), nil
+	}
 	return list
 }
 

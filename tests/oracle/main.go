@@ -39,6 +39,7 @@ type options struct {
 	csi      int
 	full     bool
 	volumes  bool
+	devices  bool
 	groups   bool
 	gates    string
 	coverage bool
@@ -63,6 +64,7 @@ func main() {
 	flag.StringVar(&o.gates, "feature-gates", "", "feature gates of both sides, as for kube-scheduler")
 	flag.BoolVar(&o.full, "full", false, "all clusters are full, so that pods must preempt; otherwise every third is")
 	flag.BoolVar(&o.volumes, "volumes", false, "all clusters have volumes, claims and storage classes")
+	flag.BoolVar(&o.devices, "devices", false, "all clusters have devices, claims and device classes")
 	flag.BoolVar(&o.groups, "groups", false, "compare only the first attempts of pod groups")
 	flag.BoolVar(&o.print, "print", false, "print the case of -seed without running it")
 	flag.IntVar(&o.csi, "translations", 0, "only print so many volumes and their translations to CSI")
@@ -74,6 +76,9 @@ func main() {
 	klog.SetLogger(logr.Discard())
 	if o.volumes {
 		comparedPlugins = append(comparedPlugins, volumePlugins...)
+	}
+	if o.devices {
+		comparedPlugins = append(comparedPlugins, "DynamicResources")
 	}
 	if o.seed == 0 {
 		o.seed = 1 + rand.Uint64N(1_000_000_000)
@@ -106,9 +111,9 @@ func (o *options) isFull(seed uint64) bool { return o.full || seed%3 == 0 }
 
 func (o *options) draw(seed uint64) *testCase {
 	if o.isFull(seed) {
-		return generateFull(seed, o.volumes)
+		return generateFull(seed, o.volumes, o.devices)
 	}
-	return generate(seed, o.volumes)
+	return generate(seed, o.volumes, o.devices)
 }
 
 // ---- one pair of schedulers ----------------------------------------------------------------------
@@ -413,6 +418,9 @@ func (s *session) fail(b *bench, seed uint64, c *testCase, v *verdict) {
 	}
 	if s.volumes {
 		flags = " ORACLE_FLAGS=-volumes"
+	}
+	if s.devices {
+		flags = " ORACLE_FLAGS=-devices"
 	}
 	fmt.Printf("not ok - seed %d, case %d\n", seed, seed-s.seed+1)
 	if after.err != nil {

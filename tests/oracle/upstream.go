@@ -51,6 +51,7 @@ type upstream struct {
 	registry frameworkruntime.Registry
 	waits    frameworkruntime.Registry // the same, but preemption waits until its victims are deleted
 	preempts *preemptionSpy            // of the current attempt
+	devices  *deviceWorld              // of the current run
 	recorder *metrics.MetricAsyncRecorder
 	spare    framework.Framework // its original profile, with everything that is shared
 	known    map[string]bool     // all other plugins are removed from every profile
@@ -83,6 +84,7 @@ func newUpstreamWith(ctx context.Context, known map[string]bool, parallelism int
 		parallel: parallelism,
 	}
 	watchPatches(client, func() *preemptionSpy { return u.preempts })
+	watchClaims(client, func() *deviceWorld { return u.devices })
 	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: u.client.EventsV1()})
 	sched, err := scheduler.New(ctx, u.client, informers.NewSharedInformerFactory(u.client, 0), nil,
 		profile.NewRecorderFactory(broadcaster), scheduler.WithParallelism(int32(parallelism)))
@@ -148,6 +150,9 @@ func (u *upstream) run(c *testCase, script []*attempt) ([]*attempt, error) {
 	r.cache = internalcache.New(ctx, nil, false)
 	r.snapshot = internalcache.NewEmptySnapshot()
 	r.factory = informers.NewSharedInformerFactory(u.client, 0)
+	if err := r.makeDevices(); err != nil {
+		return nil, err
+	}
 	if err := r.makeProfiles(cfg); err != nil {
 		return nil, fmt.Errorf("%w: %w", errConfig, err)
 	}
@@ -167,10 +172,13 @@ func (u *upstream) run(c *testCase, script []*attempt) ([]*attempt, error) {
 		}
 		list = append(list, more...)
 	}
-	if err != nil || c.attempts() == 1 {
-		return list, err
+	if err == nil && c.attempts() > 1 {
+		list, err = r.tryAgain(list, script)
 	}
-	return r.tryAgain(list, script)
+	if err == nil && len(list) > 0 {
+		list[len(list)-1].Claims = r.claimResults()
+	}
+	return list, err
 }
 
 // ---- configuration -----------------------------------------------------------------------------
@@ -221,7 +229,7 @@ func (r *run) makeProfiles(cfg *config.KubeSchedulerConfiguration) error {
 			frameworkruntime.WithClientSet(r.client),
 			frameworkruntime.WithInformerFactory(r.factory),
 			frameworkruntime.WithSnapshotSharedLister(r.snapshot),
-			frameworkruntime.WithSharedDRAManager(r.spare.SharedDRAManager()),
+			frameworkruntime.WithSharedDRAManager(r.devices.manager),
 			frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(r.factory.Storage().V1().CSINodes().Lister())),
 			frameworkruntime.WithParallelism(r.parallel),
 			frameworkruntime.WithMetricsRecorder(r.recorder),
@@ -323,6 +331,9 @@ func readObject(item any) (metav1.Object, error) {
 		if object, err := readStorage(item); object != nil || err != nil {
 			return object, err
 		}
+		if object, err := readDevices(item); object != nil || err != nil {
+			return object, err
+		}
 		return nil, fmt.Errorf("kind %q", kind)
 	}
 }
@@ -386,6 +397,7 @@ func (r *run) change(object, after metav1.Object) error {
 		return r.changePod(before, after)
 	}
 	if resource != "" {
+		r.changeDevices(before, after)
 		r.changeStorage(resource, before, after)
 	}
 	return nil

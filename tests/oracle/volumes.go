@@ -70,7 +70,7 @@ func (r *run) storageStore(object metav1.Object) (cache.Indexer, fwk.EventResour
 	case *storagev1.VolumeAttachment:
 		return storage.VolumeAttachments().Informer().GetIndexer(), fwk.VolumeAttachment
 	}
-	return nil, ""
+	return r.deviceStore(object)
 }
 
 // changeStorage tells the queue. Every version has its own number: an assumed object counts only
@@ -118,6 +118,9 @@ func hidden[T any](object any, name string) T {
 func (r *run) reserve(p *spiedProfile, state fwk.CycleState, pod *corev1.Pod, a *attempt) error {
 	if status := p.framework.RunReservePluginsReserve(r.ctx, state, pod, a.Node); !status.IsSuccess() {
 		return fmt.Errorf("reserve: %s", status.Message())
+	}
+	if err := r.allocate(state, pod, a.Node); err != nil {
+		return err
 	}
 	volumes := r.volumesOf(state, a.Node)
 	if volumes == nil {

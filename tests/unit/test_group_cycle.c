@@ -72,7 +72,7 @@ static void none_is_bound_where_not_enough_fit(void **state)
     assert_string_equal(fixture_last(&f, WRITE_EVENT, "g-0")->message, waits);
     assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "g-0")->reason, "Unschedulable");
     assert_string_equal(fixture_last(&f, WRITE_EVENT, "g-2")->message,
-                        "0/1 nodes are available: 1 Insufficient cpu. preemption: "
+                        "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: "
                         "0/1 nodes are available: 1 No preemption victims "
                         "found for incoming pod.");
     assert_string_equal(condition(&f, "g")->reason, "Unschedulable");

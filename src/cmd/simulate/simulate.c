@@ -17,7 +17,7 @@ typedef VEC(const char *) file_list;
 struct simulate {
     const char *config_file, *output, *pod;
     int64_t seed, attempts, nodes;
-    bool explain, survey, help, recursive, fail_on_pending, controllers;
+    bool explain, survey, help, recursive, fail_on_pending, controllers, claims;
     enum scenario_validation validation;
     struct features features;
     struct arena arena;
@@ -26,7 +26,7 @@ struct simulate {
     struct scenario *stages; /* the files, then one for each --then */
     size_t n_stages;
     struct flag_custom gates_flag, files_flag, then_flag, validate_flag;
-    struct flag flags[16];
+    struct flag flags[17];
 };
 
 static const char usage[] =
@@ -271,7 +271,7 @@ static void play(const struct simulate *s, struct sim *sim)
 }
 
 /* With --pod, the table of all pods is printed only if the pod was never tried. */
-static void print_result(const struct simulate *s, const struct sim *sim)
+static void print_pods(const struct simulate *s, const struct sim *sim)
 {
     bool json = strcmp(s->output, "json") == 0;
     bool explained = s->explain && print_explanations(s, sim);
@@ -285,6 +285,38 @@ static void print_result(const struct simulate *s, const struct sim *sim)
         print_json(s, sim);
     else
         print_table(s, sim);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return str_cmp((*(const struct map_entry *const *)a)->key,
+                   (*(const struct map_entry *const *)b)->key);
+}
+
+static void print_claims(const struct sim *sim)
+{
+    VEC(const struct map_entry *) claims = {0};
+    struct buf out = BUF_INIT;
+    map_each (e, &sim->api.objects)
+        if (str_starts(e->key, STR("ResourceClaim ")))
+            vec_push(&claims, e);
+    if (claims.n > 1)
+        qsort(claims.v, claims.n, sizeof(*claims.v), by_key);
+    for (size_t i = 0; i < claims.n; i++) {
+        const struct object *o = sim_object_of(claims.v[i]);
+        object_encode(object_kind(o), object_body(o), ENCODING_JSON, &out);
+        buf_add_char(&out, '\n');
+    }
+    fwrite(out.p, 1, out.n, stdout);
+    buf_release(&out);
+    vec_release(&claims);
+}
+
+static void print_result(const struct simulate *s, const struct sim *sim)
+{
+    print_pods(s, sim);
+    if (s->claims)
+        print_claims(sim);
 }
 
 static bool all_placed(const struct sim *sim)
@@ -395,6 +427,10 @@ static void init(struct simulate *s)
         {NULL, "controllers", '\0', FLAG_BOOL, &s->controllers, NULL,
          "Bind and provision volumes, and create the claims of ephemeral volumes and of resource "
          "claim templates, as the controllers of a cluster do.",
+         false, NULL},
+        {NULL, "claims", '\0', FLAG_BOOL, &s->claims, NULL,
+         "Print the ResourceClaims and what was allocated for them at the end, one JSON object "
+         "per line.",
          false, NULL},
         {NULL, "seed", '\0', FLAG_INT, &s->seed, "N", "Seed for the scheduler's random choices.",
          false, NULL},

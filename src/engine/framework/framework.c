@@ -89,6 +89,12 @@ const struct engine_log *handle_log(const struct berth_handle *h)
     return &h->framework->log;
 }
 
+int64_t handle_wall(const struct berth_handle *h)
+{
+    const struct ports *ports = &h->framework->ports;
+    return ports->wall ? ports->wall(ports->ctx) : ports->now(ports->ctx);
+}
+
 bool handle_feature(const struct berth_handle *h, enum feature feature)
 {
     return h->framework->features.on[feature];

@@ -91,6 +91,8 @@ struct profile *framework_profile(const struct framework *fw, struct str schedul
 struct cluster *handle_cluster(const struct berth_handle *h);
 /* The engine's log; the pointer stays valid. */
 const struct engine_log *handle_log(const struct berth_handle *h);
+/* The time of day, for times in objects; ns since 1970. */
+int64_t handle_wall(const struct berth_handle *h);
 bool handle_feature(const struct berth_handle *h, enum feature feature);
 /* NULL: metrics are off. */
 struct scheduler_metrics *handle_metrics(const struct berth_handle *h);

@@ -78,6 +78,8 @@ struct decision {
 struct ports {
     void *ctx;
     int64_t (*now)(void *ctx); /* monotonic ns; virtual in a simulation */
+    /* ns since 1970, for times that are written to the API; NULL: `now` counts from 1970. */
+    int64_t (*wall)(void *ctx);
     void (*submit)(void *ctx, const struct write *write);
     /* Calls an extender; must return before the answer comes. NULL: extenders are not supported. */
     void (*call_extender)(void *ctx, const struct extender_call *call);

@@ -44,6 +44,7 @@ extern const struct berth_plugin service_affinity_plugin;
 extern const struct berth_plugin selector_spread_plugin;
 
 extern const struct args_kind default_preemption_args_kind;
+extern const struct args_kind dynamic_resources_args_kind;
 extern const struct args_kind inter_pod_affinity_args_kind;
 extern const struct args_kind node_affinity_args_kind;
 extern const struct args_kind node_label_args_kind;

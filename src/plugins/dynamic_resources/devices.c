@@ -8,7 +8,7 @@ struct devices *devices_new(const struct device_features *features,
 {
     struct devices *d = xnew(struct devices);
     d->features = *features;
-    d->engine = *engine;
+    d->engine = engine ? *engine : selector_cel(features);
     /* Upstream takes the first variant that supports all features that are on. */
     d->stable = !features->binding_conditions && !features->consumable_capacity &&
                 !features->list_constraints;
@@ -272,6 +272,8 @@ struct devices *devices_free(struct devices *d)
     }
     map_release(&d->ids);
     selectors_release(d);
+    if (d->engine.release)
+        d->engine.release(d->engine.ctx);
     buf_release(&d->key);
     free(d);
     return NULL;

@@ -18,6 +18,7 @@
 #define BERTH_PLUGINS_DYNAMIC_RESOURCES_DEVICES_H
 
 #include "api/device_taint_rule.h"
+#include "api/node.h"
 #include "api/object.h"
 #include "api/resource_claim.h"
 #include "api/resource_slice.h"
@@ -31,9 +32,10 @@ struct device_features {
     bool device_taint_rules;    /* DRADeviceTaintRules and DRADeviceTaints */
     bool binding_conditions;    /* DRADeviceBindingConditions and DRAResourceClaimDeviceStatus */
     bool consumable_capacity;   /* DRAConsumableCapacity */
+    bool list_attributes;       /* DRAListTypeAttributes: selectors see lists */
     /*
      * Constraints compare lists. Upstream's allocator can, its plugin never turns it on, even with
-     * DRAListTypeAttributes, which concerns selectors only: leave it false.
+     * DRAListTypeAttributes: leave it false.
      */
     bool list_constraints;
 };
@@ -46,8 +48,8 @@ struct selector_input {
 };
 
 /*
- * How selectors are compiled and evaluated: src/cel (selector_cel.h), or a fake in tests. Errors
- * are upstream's texts, without "CEL compile error: " and the like in front.
+ * How selectors are compiled and evaluated: src/cel, or something else in tests. Errors are
+ * upstream's texts, without "CEL compile error: " and the like in front.
  */
 struct selector_engine {
     void *ctx;
@@ -57,11 +59,12 @@ struct selector_engine {
     /* 0, or negative with the reason in `error`. Any thread. */
     int (*matches)(void *ctx, const void *program, const struct selector_input *input,
                    bool *ret_matches, struct buf *error);
+    void (*release)(void *ctx); /* with the devices; NULL: nothing to release */
 };
 
 struct devices;
 
-/* Both are copied. */
+/* Both are copied. engine NULL: CEL. */
 struct devices *devices_new(const struct device_features *features,
                             const struct selector_engine *engine);
 /* NULL is allowed. Returns NULL. */
@@ -88,6 +91,13 @@ const struct device *devices_find(const struct devices *d, struct str driver, st
                                   struct str device);
 /* NULL if there is none. Borrowed. */
 const struct device_class *devices_class(const struct devices *d, struct str name);
+
+/* The devices of a class that a node can reach, and how many of them are in use; for scores. */
+struct device_count {
+    int64_t devices, allocated;
+};
+struct device_count devices_count(const struct devices *d, struct str class_name,
+                                  const struct node *node);
 
 /*
  * Brings everything up to date that is computed from the objects. allocator_new calls it; it costs

@@ -181,6 +181,7 @@ enum selector_result selector_matches_device(const struct devices *d,
                                              const struct compiled_selector *s,
                                              const struct slice_device *device, struct buf *error);
 void selectors_release(struct devices *d);
+struct selector_engine selector_cel(const struct device_features *features);
 uint32_t selector_number_get(struct devices *d);
 void selector_number_put(struct devices *d, uint32_t number);
 

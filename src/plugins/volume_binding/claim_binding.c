@@ -153,6 +153,13 @@ static void stop(struct claim_binding *b)
     claim_binding_forget_waits(b);
 }
 
+void claim_binding_cancel(struct claim_binding *b)
+{
+    stop(b);
+    b->op = NULL;
+    b->stage = STAGE_ENDED;
+}
+
 void claim_binding_free(struct claim_binding *b)
 {
     if (!b)

@@ -422,6 +422,16 @@ static enum berth_code pre_bind(void *ctx, struct berth_cycle *cycle, const stru
     return BERTH_ASYNC;
 }
 
+/* A preemptor takes the room, or another PreBind plugin has failed. */
+static void pre_bind_cancel(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
+                            struct berth_binding_op *op)
+{
+    (void)pod;
+    (void)op;
+    const struct volume_binding *self = ctx;
+    claim_binding_cancel(state_of(self, cycle)->binding);
+}
+
 /* --- signature -------------------------------------------------------------------------------- */
 
 static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
@@ -433,7 +443,7 @@ static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth
 
 const struct berth_plugin volume_binding_plugin = {
     PLUGIN_HEAD("VolumeBinding"),
-    .flags = BERTH_PLUGIN_NONBLOCKING,
+    .flags = BERTH_PLUGIN_NONBLOCKING | BERTH_PLUGIN_PARALLEL_PRE_BIND,
     .create = create,
     .destroy = destroy,
     .events = volume_binding_events,
@@ -446,5 +456,6 @@ const struct berth_plugin volume_binding_plugin = {
     .unreserve = unreserve,
     .pre_bind_preflight = pre_bind_preflight,
     .pre_bind = pre_bind,
+    .pre_bind_cancel = pre_bind_cancel,
     .sign = sign,
 };

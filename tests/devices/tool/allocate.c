@@ -14,7 +14,6 @@
 #include "base/vec.h"
 #include "codec/json_value.h"
 #include "plugins/dynamic_resources/allocator.h"
-#include "fake_selectors.h"
 
 struct run {
     struct arena arena;
@@ -230,9 +229,10 @@ static void start(struct run *r, const struct json_value *c)
         .device_taint_rules = flag(f, "DeviceTaints"),
         .binding_conditions = flag(f, "DeviceBindingAndStatus"),
         .consumable_capacity = flag(f, "ConsumableCapacity"),
+        .list_attributes = flag(f, "ListTypeAttributes"),
         .list_constraints = flag(f, "ListTypeAttributes"),
     };
-    r->devices = devices_new(&features, &fake_selectors);
+    r->devices = devices_new(&features, NULL);
     change_all(r, KIND_NODE, json_get(c, STR("nodes")));
     change_all(r, KIND_DEVICE_CLASS, json_get(c, STR("classes")));
     change_all(r, KIND_RESOURCE_SLICE, json_get(c, STR("slices")));
