@@ -76,12 +76,6 @@ func main() {
 	flag.IntVar(&o.runs, "runs", 3, "number of measurements")
 	flag.Parse()
 	klog.SetLogger(logr.Discard())
-	if o.volumes {
-		comparedPlugins = append(comparedPlugins, volumePlugins...)
-	}
-	if o.devices {
-		comparedPlugins = append(comparedPlugins, "DynamicResources")
-	}
 	if o.seed == 0 {
 		o.seed = 1 + rand.Uint64N(1_000_000_000)
 	}
@@ -343,10 +337,10 @@ func knownPlugins(b subject, only, except string) (map[string]bool, error) {
 }
 
 var comparedPlugins = []string{"SchedulingGates", "PrioritySort", "NodeUnschedulable", "NodeName", "TaintToleration",
-	"NodeAffinity", "NodePorts", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity",
-	"DefaultPreemption", "NodeResourcesBalancedAllocation", "ImageLocality", "DefaultBinder", "NodeDeclaredFeatures"}
+	"NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone",
+	"PodTopologySpread", "InterPodAffinity", "DynamicResources", "DefaultPreemption", "NodeResourcesBalancedAllocation",
+	"ImageLocality", "DefaultBinder", "NodeDeclaredFeatures"}
 
-// Compared with -volumes.
 var volumePlugins = []string{"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"}
 
 // file runs a stored case.
