@@ -40,11 +40,12 @@ static void add_member(struct buf *out, const char *name, struct str value)
     json_write_str(out, value);
 }
 
+/* Empty: the node has no such label. */
 static struct str host_of(const struct sim_api *api, struct str node)
 {
     const struct object *o = sim_api_get(api, kind_get(KIND_NODE), STR(""), node);
     const struct str *host = o ? str_map_get(&object_meta(o)->labels, STR(LABEL_HOSTNAME)) : NULL;
-    return host && host->n ? *host : node;
+    return host ? *host : STR("");
 }
 
 static struct str class_of(const struct persistent_volume_claim *claim)
@@ -100,11 +101,16 @@ static void write_volume(struct buf *out, const struct sim_api *api,
     add_member(out, "namespace", claim->metadata.namespace);
     add_member(out, "name", claim->metadata.name);
     add_member(out, "uid", claim->metadata.uid);
-    buf_add_cstr(out, "},\"nodeAffinity\":{\"required\":{\"nodeSelectorTerms\":[{"
-                      "\"matchExpressions\":[{\"key\":\"" LABEL_HOSTNAME
-                      "\",\"operator\":\"In\",\"values\":[");
-    json_write_str(out, host_of(api, node));
-    buf_add_cstr(out, "]}]}]}}}}");
+    buf_add_char(out, '}');
+    struct str host = host_of(api, node);
+    if (host.n) {
+        buf_add_cstr(out, ",\"nodeAffinity\":{\"required\":{\"nodeSelectorTerms\":[{"
+                          "\"matchExpressions\":[{\"key\":\"" LABEL_HOSTNAME
+                          "\",\"operator\":\"In\",\"values\":[");
+        json_write_str(out, host);
+        buf_add_cstr(out, "]}]}]}}");
+    }
+    buf_add_cstr(out, "}}");
 }
 
 static void provision(struct sim_api *api, const struct persistent_volume_claim *claim,

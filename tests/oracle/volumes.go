@@ -176,12 +176,14 @@ func (r *run) provision(claim *corev1.PersistentVolumeClaim, node string) error 
 				Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{
 				CSI: &corev1.CSIPersistentVolumeSource{Driver: class.Provisioner, VolumeHandle: "pvc-" + string(claim.UID)}},
-			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{
-				NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: nil,
-					MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname,
-						Operator: corev1.NodeSelectorOpIn, Values: []string{r.hostname(node)}}}}}}},
 			VolumeAttributesClassName: claim.Spec.VolumeAttributesClassName,
 		},
+	}
+	if host := r.hostname(node); host != "" {
+		pv.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname,
+					Operator: corev1.NodeSelectorOpIn, Values: []string{host}}}}}}}
 	}
 	if size, ok := claim.Spec.Resources.Requests[corev1.ResourceStorage]; ok {
 		pv.Spec.Capacity[corev1.ResourceStorage] = size
@@ -190,8 +192,8 @@ func (r *run) provision(claim *corev1.PersistentVolumeClaim, node string) error 
 }
 
 func (r *run) hostname(node string) string {
-	if n, ok := r.known["*v1.Node /"+node].(*corev1.Node); ok && n.Labels[corev1.LabelHostname] != "" {
+	if n, ok := r.known["*v1.Node /"+node].(*corev1.Node); ok {
 		return n.Labels[corev1.LabelHostname]
 	}
-	return node
+	return ""
 }

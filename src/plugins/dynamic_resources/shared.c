@@ -7,29 +7,6 @@ static bool gate(const struct berth_handle *h, const char *name)
     return features_enabled(&h->framework->features, name);
 }
 
-/* Until src/cel is there: a claim with a selector cannot be allocated. */
-static void *no_cel_compile(void *ctx, struct str expression, struct buf *error)
-{
-    (void)ctx, (void)expression;
-    buf_add_cstr(error, "CEL selectors are not supported yet");
-    return NULL;
-}
-
-static void no_cel_free(void *ctx, void *program)
-{
-    (void)ctx, (void)program;
-}
-
-static int no_cel_matches(void *ctx, const void *program, const struct selector_input *input,
-                          bool *ret_matches, struct buf *error)
-{
-    (void)ctx, (void)program, (void)input, (void)ret_matches, (void)error;
-    return -ENOSYS;
-}
-
-static const struct selector_engine no_cel = {
-    .compile = no_cel_compile, .free = no_cel_free, .matches = no_cel_matches};
-
 static void on_allocation(void *ctx, const struct allocation_result *allocation, int sign)
 {
     struct dra_shared *s = ctx;
@@ -58,11 +35,12 @@ static void *make(const struct berth_host *host, struct berth_handle *h)
         .binding_conditions =
             gate(h, "DRADeviceBindingConditions") && gate(h, "DRAResourceClaimDeviceStatus"),
         .consumable_capacity = gate(h, "DRAConsumableCapacity"),
+        .list_attributes = gate(h, "DRAListTypeAttributes"),
     };
     struct dra_shared *s = xnew(struct dra_shared);
     s->host = host;
     s->handle = h;
-    s->devices = devices_new(&features, &no_cel);
+    s->devices = devices_new(&features, NULL);
     claim_cache_init(&s->claims, on_allocation, s);
     add_nodes(s, handle_cluster(h)->cache);
     return s;

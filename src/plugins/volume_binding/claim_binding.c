@@ -83,6 +83,18 @@ static char *out_of_sync(const struct claim_binding *b, const struct step *s)
                      STR_ARG(now->resource_version), STR_ARG(meta->resource_version));
 }
 
+/* A claim that several volumes of the pod share is written once; upstream fails with a conflict. */
+static void add_provisions(struct claim_binding *b, const struct offers *offers)
+{
+    struct map added = MAP_INIT;
+    for (size_t i = 0; i < offers->n_to_provision; i++) {
+        const struct pod_claim *c = offers->to_provision[i];
+        if (!map_put(&added, c->key, c->object))
+            add_step(b, NULL, c->object);
+    }
+    map_release(&added);
+}
+
 struct claim_binding *claim_binding_assume(const struct binding_options *options,
                                            struct pod_volumes *p, const struct offers *offers,
                                            struct str node, char **ret_fault)
@@ -95,8 +107,7 @@ struct claim_binding *claim_binding_assume(const struct binding_options *options
     for (size_t i = 0; i < p->n_to_match; i++)
         if (offers->volumes[i])
             add_step(b, offers->volumes[i]->object, p->to_match[i]->object);
-    for (size_t i = 0; i < offers->n_to_provision; i++)
-        add_step(b, NULL, offers->to_provision[i]->object);
+    add_provisions(b, offers);
     for (size_t i = 0; !*ret_fault && i < b->steps.n; i++)
         if (!assume(b, &b->steps.v[i]))
             *ret_fault = out_of_sync(b, &b->steps.v[i]);

@@ -10,6 +10,7 @@
 #include "engine/cycle/cycle.h"
 #include "engine/framework/signature.h"
 #include "engine/metrics/scheduler_metrics.h"
+#include "plugins/common/claims.h"
 #include "plugins/common/go_math.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
@@ -433,20 +434,10 @@ static void pre_bind_cancel(void *ctx, struct berth_cycle *cycle, const struct b
 
 /* --- signature -------------------------------------------------------------------------------- */
 
-/* What a pod's claims are depends on its namespace and, for ephemeral volumes, on its name. */
 static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
 {
     (void)ctx;
-    const struct pod *p = pod->pod;
-    struct buf scratch = BUF_INIT;
-    for (size_t i = 0; i < p->spec.volumes.n; i++) {
-        struct str claim = volume_claim_name(p, &p->spec.volumes.v[i], &scratch);
-        if (!claim.p)
-            continue;
-        key_add(s->out, p->metadata.namespace);
-        key_add(s->out, claim);
-    }
-    buf_release(&scratch);
+    key_add_volumes(s->out, pod->pod);
     return BERTH_SUCCESS;
 }
 

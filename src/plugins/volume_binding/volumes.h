@@ -139,7 +139,6 @@ const struct quantity *pv_capacity(const struct persistent_volume *pv);
 
 /* --- claims ----------------------------------------------------------------------------------- */
 
-struct str claim_class_name(const struct persistent_volume_claim *claim);
 const struct quantity *claim_request(const struct persistent_volume_claim *claim);
 /* Bound by both sides (upstream: isPVCFullyBound). */
 bool claim_is_bound(const struct persistent_volume_claim *claim);
