@@ -247,7 +247,7 @@ static int patched(struct serving *s, struct object **ret_object, struct err *re
 
 static void serve_patch(struct serving *s)
 {
-    struct object *o;
+    struct object *o = NULL;
     struct err err;
     int r = patched(s, &o, &err);
     if (r == -EBUSY) {
