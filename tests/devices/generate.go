@@ -243,7 +243,7 @@ func (g *generator) reach(s *resourceapi.ResourceSlice, local string) {
 }
 
 func (g *generator) counters() (sets []resourceapi.CounterSet) {
-	if !g.chance(25) {
+	if !g.chance(32) {
 		return nil
 	}
 	for i := range 1 + g.Intn(2) {
