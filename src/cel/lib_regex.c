@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The language's matches, and Kubernetes' regex library: find and findAll. */
+/* Kubernetes' regex library: find and findAll. matches is in stdlib_matches.c. */
 #include <inttypes.h>
 
 #include "base/vec.h"
@@ -43,12 +43,7 @@ static struct cel_value find_one(const struct cel_call *call, const struct regex
     return cel_string(str_slice(call->args[0].s, span.from, span.to));
 }
 
-static struct cel_value match(const struct cel_call *call, const struct regex *re)
-{
-    return cel_bool(regex_match(re, call->args[0].s));
-}
-
-static struct cel_value run(const struct cel_call *call, const char *problem_prefix,
+static struct cel_value run(const struct cel_call *call,
                             struct cel_value (*fn)(const struct cel_call *, const struct regex *))
 {
     if (call->prepared)
@@ -60,7 +55,7 @@ static struct cel_value run(const struct cel_call *call, const char *problem_pre
     arena_init(&scratch, 0);
     if (regex_new(call->args[1].s, &scratch, &re, &problem) < 0) {
         struct buf b = BUF_INIT;
-        buf_add_cstr(&b, problem_prefix);
+        buf_add_cstr(&b, "Illegal regex: ");
         buf_add_str(&b, regex_error_text(&problem, &scratch));
         result = cel_error_text(call->eval->arena, &b);
         buf_release(&b);
@@ -73,35 +68,18 @@ static struct cel_value run(const struct cel_call *call, const char *problem_pre
 
 static struct cel_value find(const struct cel_call *call)
 {
-    return run(call, "Illegal regex: ", find_one);
+    return run(call, find_one);
 }
 
 static struct cel_value find_every(const struct cel_call *call)
 {
-    return run(call, "Illegal regex: ", find_all);
-}
-
-static struct cel_value matches(const struct cel_call *call)
-{
-    if (call->args[0].kind != CEL_STRING || call->args[1].kind != CEL_STRING)
-        return cel_no_such_overload();
-    return run(call, "", match);
+    return run(call, find_all);
 }
 
 static uint64_t cost(const struct cel_call *call, struct cel_value result UNUSED)
 {
     return cel_cost_scaled(1 + cel_size_of(call->args[0]), CEL_TRAVERSAL) *
            cel_cost_scaled(cel_size_of(call->args[1]), CEL_REGEX_UNIT);
-}
-
-static bool estimate_matches(const struct cel_estimate_call *call, struct cel_estimate *ret)
-{
-    if (!call->target || call->n != 1)
-        return false;
-    struct cel_range text = cel_range_add(call->target->size, cel_fixed(1));
-    ret->cost = cel_range_multiply(cel_range_scale(text, CEL_TRAVERSAL),
-                                   cel_range_scale(call->args[0].size, CEL_REGEX_UNIT));
-    return true;
 }
 
 static bool estimate(const struct cel_estimate_call *call, struct cel_estimate *ret)
@@ -130,26 +108,6 @@ static bool estimate(const struct cel_estimate_call *call, struct cel_estimate *
      .prepared_arg = 1}
 
 static const struct cel_overload overloads[] = {
-    {.function = "matches",
-     .id = "matches",
-     .flags = CEL_ANY_ARGS,
-     .n_args = 2,
-     .args = {&cel_string_type, &cel_string_type},
-     .result = &cel_bool_type,
-     .fn = matches,
-     .prepare = prepare,
-     .prepared_arg = 1},
-    {.function = "matches",
-     .id = "matches_string",
-     .flags = CEL_MEMBER | CEL_ANY_ARGS,
-     .n_args = 2,
-     .args = {&cel_string_type, &cel_string_type},
-     .result = &cel_bool_type,
-     .fn = matches,
-     .cost = cost,
-     .estimate = estimate_matches,
-     .prepare = prepare,
-     .prepared_arg = 1},
     ROW("find", "string_find_string", 2, &cel_string_type, find, &cel_string_type,
         &cel_string_type),
     ROW("findAll", "string_find_all_string", 2, &cel_list_string_type, find_every, &cel_string_type,

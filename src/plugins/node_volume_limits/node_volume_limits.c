@@ -311,6 +311,8 @@ static void report_broken(const struct batch_filter *b)
     size_t i = 0;
     while (i < b->cycle->n_nodes && !word_bit(b->broken, cycle_slot(b->cycle, i)))
         i++;
+    if (i == b->cycle->n_nodes)
+        return; /* not a node of the attempt */
     uint32_t slot = cycle_slot(b->cycle, i);
     const struct node_volumes *node = volume_index_node(b->self->index, slot);
     const struct wanted_volumes *w = &b->wanted->on[node->csi_node != NULL];

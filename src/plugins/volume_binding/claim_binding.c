@@ -83,13 +83,20 @@ static char *out_of_sync(const struct claim_binding *b, const struct step *s)
                      STR_ARG(now->resource_version), STR_ARG(meta->resource_version));
 }
 
-/* A claim that several volumes of the pod share is written once; upstream fails with a conflict. */
-static void add_provisions(struct claim_binding *b, const struct offers *offers)
+/*
+ * A claim that several volumes of the pod share is written once, and not provisioned if there is a
+ * volume for it. Upstream writes it several times and fails with a conflict.
+ */
+static void add_provisions(struct claim_binding *b, const struct pod_volumes *p,
+                           const struct offers *offers)
 {
     struct map added = MAP_INIT;
+    for (size_t i = 0; i < p->n_to_match; i++)
+        if (offers->volumes[i])
+            map_put(&added, p->to_match[i]->key, p->to_match[i]);
     for (size_t i = 0; i < offers->n_to_provision; i++) {
         const struct pod_claim *c = offers->to_provision[i];
-        if (!map_put(&added, c->key, c->object))
+        if (!map_put(&added, c->key, (void *)c))
             add_step(b, NULL, c->object);
     }
     map_release(&added);
@@ -107,7 +114,7 @@ struct claim_binding *claim_binding_assume(const struct binding_options *options
     for (size_t i = 0; i < p->n_to_match; i++)
         if (offers->volumes[i])
             add_step(b, offers->volumes[i]->object, p->to_match[i]->object);
-    add_provisions(b, offers);
+    add_provisions(b, p, offers);
     for (size_t i = 0; !*ret_fault && i < b->steps.n; i++)
         if (!assume(b, &b->steps.v[i]))
             *ret_fault = out_of_sync(b, &b->steps.v[i]);

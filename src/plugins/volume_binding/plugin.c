@@ -217,6 +217,20 @@ static void refuse(const struct volume_binding *self, const struct pod_volumes *
     }
 }
 
+/* Faults may differ by node: the first node in the order of the attempt decides. */
+static struct str first_fault(const struct berth_cycle *cycle, const struct pod_volumes *p,
+                              const struct berth_filter_batch *batch)
+{
+    struct str fault;
+    for (size_t i = 0; cycle->candidates && i < cycle->n_nodes; i++) {
+        uint32_t slot = cycle_slot(cycle, i);
+        if (batch->codes[slot] == BERTH_ERROR && (p->broken[slot / 64] >> (slot % 64) & 1) &&
+            volumes_find(p, batch->columns->nodes[slot], NULL, &fault) < 0)
+            return fault;
+    }
+    return p->fault;
+}
+
 static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
                                    const struct berth_pod *pod, struct berth_filter_batch *batch,
                                    struct berth_status *status)
@@ -240,7 +254,7 @@ static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
         refuse(self, p, batch, w);
     }
     if (fails) {
-        host_of(self)->status_text(status, abi_str(p->fault));
+        host_of(self)->status_text(status, abi_str(first_fault(cycle, p, batch)));
         count_error(self, STR("predicate"));
     }
     return BERTH_SUCCESS;
