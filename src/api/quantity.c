@@ -30,7 +30,7 @@ int quantity_sign(const struct quantity *q)
 bool quantity_as_int64(const struct quantity *q, int64_t *ret_value)
 {
     int64_t value = q->lo;
-    if (q->kind != QUANTITY_INT || (q->scale < 0 && value != 0))
+    if (q->kind != QUANTITY_INT || q->scale < 0)
         return false;
     for (int32_t i = 0; i < q->scale && value != 0; i++) {
         if (__builtin_mul_overflow(value, 10, &value))

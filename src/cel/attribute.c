@@ -97,7 +97,8 @@ static struct cel_value key_of(struct cel_run *r, const struct cel_qualifier *q)
     }
 }
 
-/* One step, charged. An absent value is not, unless the step only tests for it. */
+/* One step, charged. An absent value and an error of an optional path are not, unless the step only
+ * tests for it. */
 static struct step take_step(struct cel_run *r, const struct cel_qualifier *q,
                              struct cel_value object, bool if_present)
 {
@@ -105,7 +106,7 @@ static struct step take_step(struct cel_run *r, const struct cel_qualifier *q,
     struct step s = {.value = key};
     if (!cel_is_error(key))
         s = apply(r, object, key, if_present || q->test_only);
-    if (s.absent && (if_present || !q->test_only))
+    if ((s.absent && (if_present || !q->test_only)) || (cel_is_error(s.value) && if_present))
         return s;
     if (q->test_only && !cel_is_error(s.value))
         s = (struct step){.value = cel_bool(!s.absent)};

@@ -54,11 +54,21 @@ static void undeclared(struct checker *c, struct cel_expr *e, struct str name)
     e->type = &cel_error_type;
 }
 
-/* --- names ---------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static struct str without_dot(struct str name)
 {
     return name.n > 0 && name.p[0] == '.' ? str_slice(name, 1, name.n) : name;
+}
+
+/* Types that upstream's checker knows by this name, and its planner does not. */
+static const struct cel_type *declared_only(const struct checker *c, struct str name)
+{
+    if (str_is(name, "timestamp"))
+        return &cel_timestamp_type;
+    if (str_is(name, "duration"))
+        return &cel_duration_type;
+    return str_eq(name, c->env->device->name) ? c->env->device : NULL;
 }
 
 /* Sets e to the variable or type of that name. */
@@ -75,9 +85,10 @@ static bool lookup(struct checker *c, struct cel_expr *e, struct str name)
         type = c->env->device;
     if (!type) {
         constant = cel_env_type(c->env, name);
-        if (!constant)
+        const struct cel_type *named = constant ? constant->type : declared_only(c, name);
+        if (!named)
             return false;
-        type = cel_new_type_type(c->ast->arena, constant->type);
+        type = cel_new_type_type(c->ast->arena, named);
     }
     e->kind = CEL_E_IDENT;
     e->ident = name;
@@ -107,7 +118,7 @@ static void check_ident(struct checker *c, struct cel_expr *e)
         undeclared(c, e, name);
 }
 
-/* --- selections ----------------------------------------------------------------------------- */
+/* --- selections ------------------------------------------------------------------------------- */
 
 static const struct cel_type *field_type(struct checker *c, const struct cel_expr *e,
                                          const struct cel_type *target, struct str field)
@@ -172,7 +183,7 @@ static void check_optional_select(struct checker *c, struct cel_expr *e)
     e->type = resolved(c, select_type(c, e, e->call.args[0], field, true));
 }
 
-/* --- calls ---------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 /* The parameters of one overload and the variables that stand for them. */
 struct instance {
@@ -256,12 +267,11 @@ static const struct cel_type *try_overload(struct checker *c, const struct call_
 {
     struct instance in = {.n = 0};
     const struct cel_type *args[CEL_MAX_ARGS];
-    if (o->n_args != call->n)
-        return NULL;
+    /* Also if the number of arguments differs: messages show the numbers of variables. */
     for (size_t i = 0; i < o->n_args; i++)
         args[i] = instantiate(c, &in, o->args[i]);
     const struct cel_type *result = instantiate(c, &in, o->result);
-    if (!cel_assignable_all(&c->types, call->args, args, call->n))
+    if (o->n_args != call->n || !cel_assignable_all(&c->types, call->args, args, call->n))
         return NULL;
     return resolved(c, result);
 }
@@ -335,18 +345,17 @@ static void check_call(struct checker *c, struct cel_expr *e)
     resolve(c, e, f);
 }
 
-/* --- aggregates ----------------------------------------------------------------------------- */
+/* --- aggregates ------------------------------------------------------------------------------- */
 
-/* Elements of a literal must agree (HomogeneousAggregateLiterals). */
-static const struct cel_type *join(struct checker *c, const struct cel_expr *e,
-                                   const struct cel_type *before, const struct cel_type *type)
+/* Elements that do not agree make a literal dyn here; validate.c refuses most of these. */
+static const struct cel_type *join(struct checker *c, const struct cel_type *before,
+                                   const struct cel_type *type)
 {
     if (!before)
         return type;
     if (cel_assignable(&c->types, before, type))
         return cel_most_general(&c->types, before, type);
-    mismatch(c, e->offset, before, type);
-    return &cel_error_type;
+    return &cel_dyn_type;
 }
 
 /* [?x] and {?k: x} take an optional and hold its value. */
@@ -369,7 +378,7 @@ static void check_list(struct checker *c, struct cel_expr *e)
     for (size_t i = 0; i < e->list.n; i++) {
         struct cel_expr *item = e->list.items[i];
         check(c, item);
-        type = join(c, item, type, element_type(c, item, e->list.optional[i]));
+        type = join(c, type, element_type(c, item, e->list.optional[i]));
     }
     e->type = cel_new_list_type(c->ast->arena, type ? type : cel_new_var(&c->types));
 }
@@ -380,9 +389,9 @@ static void check_map(struct checker *c, struct cel_expr *e)
     for (size_t i = 0; i < e->map.n; i++) {
         struct cel_entry *entry = &e->map.entries[i];
         check(c, entry->key);
-        key = join(c, entry->key, key, entry->key->type);
+        key = join(c, key, entry->key->type);
         check(c, entry->value);
-        value = join(c, entry->value, value, element_type(c, entry->value, entry->optional));
+        value = join(c, value, element_type(c, entry->value, entry->optional));
     }
     if (!key) {
         key = cel_new_var(&c->types);
@@ -405,7 +414,7 @@ static void check_message(struct checker *c, struct cel_expr *e)
         check(c, e->map.entries[i].value);
 }
 
-/* --- comprehensions ------------------------------------------------------------------------- */
+/* --- comprehensions --------------------------------------------------------------------------- */
 
 static void range_types(struct checker *c, const struct cel_expr *e,
                         const struct cel_type **ret_first, const struct cel_type **ret_second)
@@ -494,7 +503,7 @@ static void check(struct checker *c, struct cel_expr *e)
     }
 }
 
-/* --- the end: variables become types -------------------------------------------------------- */
+/* --- the end: variables become types ---------------------------------------------------------- */
 
 static void settle(struct checker *c, struct cel_expr *e);
 

@@ -23,6 +23,17 @@ static bool work(struct cel_eval *e)
     return false;
 }
 
+bool cel_hashable(struct cel_eval *e, struct cel_value key)
+{
+    if (key.kind == CEL_BYTES)
+        cel_fault(e, "runtime error: hash of unhashable type types.Bytes");
+    else if (key.kind == CEL_OBJECT && str_is(key.object->class->type->name, "kubernetes.Semver"))
+        cel_fault(e, "runtime error: hash of unhashable type cel.Semver");
+    else
+        return true;
+    return false;
+}
+
 /* Copies the leaves of a concatenation in order. right_of: the lists whose turn comes later. */
 static void flatten(const struct cel_list *list, struct cel_value *out)
 {
@@ -170,11 +181,10 @@ static struct cel_value sign_of(int order)
 
 struct cel_value cel_compare(struct cel_value a, struct cel_value b)
 {
-    if (is_number(a) && is_number(b)) {
-        if (is_nan(a) || is_nan(b))
-            return (struct cel_value){.kind = CEL_ERROR, .s = STR("NaN values cannot be ordered")};
+    if (is_nan(a) || (is_number(a) && is_nan(b)))
+        return (struct cel_value){.kind = CEL_ERROR, .s = STR("NaN values cannot be ordered")};
+    if (is_number(a) && is_number(b))
         return sign_of(order_of_numbers(a, b));
-    }
     if (a.kind != b.kind)
         return cel_no_such_overload();
     switch (a.kind) {

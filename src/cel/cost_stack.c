@@ -4,6 +4,8 @@
 void cel_charge(struct cel_run *r, uint64_t cost)
 {
     struct cel_eval *e = &r->eval;
+    if (e->exceeded)
+        return;
     if (__builtin_add_overflow(e->cost, cost, &e->cost))
         e->cost = UINT64_MAX;
     if (e->cost > e->limit)

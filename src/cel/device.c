@@ -22,12 +22,13 @@ const struct cel_type *cel_device_field(struct cel_features features, struct str
         return features.list_type_attributes ? &dyn_by_domain : &any_by_domain;
     if (str_is(field, "capacity"))
         return &amount_by_domain;
-    if (str_is(field, "allowMultipleAllocations") && features.consumable_capacity)
+    /* Upstream compiles what is stored with everything that any feature gate adds. */
+    if (str_is(field, "allowMultipleAllocations"))
         return &cel_bool_type;
     return NULL;
 }
 
-/* --- the value ------------------------------------------------------------------------------ */
+/* --- the value -------------------------------------------------------------------------------- */
 
 #define LIST_VALUE(a, list, make)                                                \
     ({                                                                           \
@@ -92,12 +93,19 @@ static int attribute_value(struct cel_features features, const struct device_att
     return 0;
 }
 
+static struct cel_map *new_map(struct arena *a, size_t capacity)
+{
+    struct cel_map *map = cel_map_new(a, capacity);
+    map->strings = true;
+    return map;
+}
+
 /* Entries by domain; a domain that is missing reads as an empty map. */
 static struct cel_map *new_domains(struct arena *a)
 {
-    struct cel_map *domains = cel_map_new(a, 4);
+    struct cel_map *domains = new_map(a, 4);
     struct cel_value *empty = arena_new(a, struct cel_value);
-    *empty = cel_map_value(cel_map_new(a, 0));
+    *empty = cel_map_value(new_map(a, 0));
     domains->fallback = empty;
     return domains;
 }
@@ -109,7 +117,7 @@ static void put(struct arena *a, struct cel_map *domains, struct str name, struc
     struct str domain = slash < name.n ? str_slice(name, 0, slash) : driver;
     struct str id = slash < name.n ? str_slice(name, slash + 1, name.n) : name;
     if (!cel_map_has(domains, cel_string(domain)))
-        cel_map_put(a, domains, cel_string(domain), cel_map_value(cel_map_new(a, 8)));
+        cel_map_put(a, domains, cel_string(domain), cel_map_value(new_map(a, 8)));
     const struct cel_value *ids = cel_map_find(domains, cel_string(domain));
     /* Made here, read by nobody else yet. */
     cel_map_replace(a, (struct cel_map *)ids->map, cel_string(id), value);
@@ -131,7 +139,7 @@ int cel_device_value(struct cel_features features, struct str driver, const stru
         const struct device_capacity_entry *e = &device->capacity.v[i];
         put(a, capacity, e->key, driver, cel_quantity(a, e->value.value));
     }
-    struct cel_map *map = cel_map_new(a, 4);
+    struct cel_map *map = new_map(a, 4);
     cel_map_put(a, map, cel_string(STR("driver")), cel_string(driver));
     cel_map_put(a, map, cel_string(STR("allowMultipleAllocations")),
                 cel_bool(device->allow_multiple_allocations));
@@ -141,7 +149,7 @@ int cel_device_value(struct cel_features features, struct str driver, const stru
     return 0;
 }
 
-/* --- includes() ----------------------------------------------------------------------------- */
+/* --- includes() ------------------------------------------------------------------------------- */
 
 static struct cel_value includes(const struct cel_call *call)
 {

@@ -50,8 +50,7 @@ struct cel_env *cel_env_new(struct cel_features features)
         add_type(env, types[i]);
     for (size_t i = 0; i < n_cel_libraries; i++)
         add_library(env, cel_libraries[i]);
-    if (features.list_type_attributes)
-        add_library(env, &cel_lib_device);
+    add_library(env, &cel_lib_device);
     env->device = &cel_device_type;
     return env;
 }

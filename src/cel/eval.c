@@ -5,7 +5,7 @@
 #define LIST_COST 10
 #define MAP_COST  30
 
-/* --- calls ---------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 /* "no such overload: f(int, string)" */
 static struct cel_value no_overload(struct cel_eval *e, const struct cel_node *node,
@@ -55,7 +55,7 @@ struct cel_value cel_call_function(struct cel_eval *e, const struct cel_node *no
 {
     const struct cel_overload *o = choose(node, args);
     if (!o)
-        return no_overload(e, node, args);
+        return node->call.prepared ? cel_no_such_overload() : no_overload(e, node, args);
     struct cel_call call = {e, o, args, node->n, node->call.prepared};
     return o->fn(&call);
 }
@@ -106,17 +106,25 @@ static struct cel_value eval_call(struct cel_run *r, const struct cel_node *node
     return result;
 }
 
+static struct cel_value equality(struct cel_run *r, bool wanted, struct cel_value left,
+                                 struct cel_value right)
+{
+    enum cel_equality truth = cel_equality(&r->eval, left, right);
+    if (truth == CEL_NOT_COMPARABLE)
+        return wanted ? cel_no_such_overload() : cel_bool(true);
+    return cel_bool((truth == CEL_EQUAL) == wanted);
+}
+
 /* Equality costs a tenth of the smaller side; Kubernetes' types cost 1. */
 static struct cel_value eval_equal(struct cel_run *r, const struct cel_node *node)
 {
     struct cel_value left = cel_eval_node(r, node->args[0]);
-    struct cel_value right = r->eval.exceeded ? left : cel_eval_node(r, node->args[1]);
-    struct cel_value result = cel_is_error(left) ? left : right;
+    struct cel_value right = cel_eval_node(r, node->args[1]);
+    struct cel_value result = cel_is_error(left) ? left : right, args[2];
     if (r->eval.exceeded)
         return result;
     if (!cel_is_error(result))
-        result = cel_bool(cel_equal(&r->eval, left, right) == (node->kind == CEL_N_EQUAL));
-    struct cel_value args[2];
+        result = equality(r, node->kind == CEL_N_EQUAL, left, right);
     if (!drop_args(r, node, args))
         return result;
     bool unit = args[0].kind == CEL_OBJECT && node->kind == CEL_N_EQUAL;
@@ -125,7 +133,7 @@ static struct cel_value eval_equal(struct cel_run *r, const struct cel_node *nod
     return result;
 }
 
-/* --- logic ---------------------------------------------------------------------------------- */
+/* --- logic ------------------------------------------------------------------------------------ */
 
 /* && and ||: the deciding value wins over errors; otherwise the first error. */
 static struct cel_value eval_logic(struct cel_run *r, const struct cel_node *node)
@@ -157,7 +165,7 @@ static struct cel_value eval_optional_or(struct cel_run *r, const struct cel_nod
     return node->kind == CEL_N_OPTIONAL_OR ? left : *left.optional;
 }
 
-/* --- aggregates ----------------------------------------------------------------------------- */
+/* --- aggregates ------------------------------------------------------------------------------- */
 
 static struct cel_value invalid_optional(struct cel_run *r, struct cel_value value,
                                          const struct cel_value *key)
@@ -213,12 +221,14 @@ static struct cel_value make_map(struct cel_run *r, const struct cel_node *node)
                 continue;
             v = *v.optional;
         }
+        if (!cel_hashable(&r->eval, key))
+            return key;
         cel_map_replace(r->eval.arena, map, key, v);
     }
     return cel_map_value(map);
 }
 
-/* --- comprehensions ------------------------------------------------------------------------- */
+/* --- comprehensions --------------------------------------------------------------------------- */
 
 /* One iteration; false: the loop ends. */
 static bool iterate(struct cel_run *r, const struct cel_node *node, struct cel_value first,
@@ -287,7 +297,7 @@ static struct cel_value run_fold(struct cel_run *r, const struct cel_node *node)
     return r->eval.exceeded ? cel_null() : settled(r, cel_eval_node(r, node->fold.result));
 }
 
-/* --- nodes ---------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static struct cel_value eval_attr(struct cel_run *r, const struct cel_node *node)
 {
@@ -313,7 +323,9 @@ static struct cel_value eval_attr(struct cel_run *r, const struct cel_node *node
 static struct cel_value eval_in_set(struct cel_run *r, const struct cel_node *node)
 {
     struct cel_value v = cel_eval_node(r, node->args[0]);
-    return cel_is_error(v) ? v : cel_bool(cel_map_has(node->set, v));
+    if (cel_is_error(v) || r->eval.exceeded || !cel_hashable(&r->eval, v))
+        return v;
+    return cel_bool(cel_map_has(node->set, v));
 }
 
 static struct cel_value eval_aggregate(struct cel_run *r, const struct cel_node *node)
@@ -377,7 +389,9 @@ struct cel_value cel_run_program(const struct cel_program *program, struct cel_v
     r.frames = xcalloc(program->n_frames + 1, sizeof(*r.frames));
     r.top = xcalloc(program->n_ids, sizeof(*r.top));
     struct cel_value v = cel_eval_node(&r, program->root);
-    if (r.eval.exceeded)
+    if (r.eval.fault)
+        v = cel_error(a, "internal error: %s", r.eval.fault);
+    else if (r.eval.exceeded)
         v = cel_error(a, "operation cancelled: actual cost limit exceeded");
     *ret_cost = r.eval.cost;
     free(r.frames);

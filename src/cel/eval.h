@@ -17,6 +17,7 @@ struct cel_eval {
     uint64_t cost, limit; /* spent so far; the evaluation ends once cost > limit */
     uint64_t work;        /* steps of comparisons, which cost nothing; bounded as well */
     bool exceeded;        /* ends the evaluation with "actual cost limit exceeded" */
+    const char *fault;    /* with exceeded: ends it with "internal error: " and this text */
 };
 
 /*
@@ -24,6 +25,19 @@ struct cel_eval {
  * which nobody will see. A unit is what CEL charges 1 for: an element, ten characters.
  */
 bool cel_afford(struct cel_eval *e, uint64_t units);
+
+/* What is a panic of upstream, which no operator absorbs. */
+static inline void cel_fault(struct cel_eval *e, const char *text)
+{
+    e->exceeded = true;
+    e->fault = text;
+}
+
+/*
+ * False for a value that upstream cannot look up in a map or set: bytes and versions, which Go does
+ * not hash. Ends the evaluation, as it does there.
+ */
+bool cel_hashable(struct cel_eval *e, struct cel_value key);
 
 /*
  * The elements as an array, or NULL if there are too many to be paid for (then e->exceeded), or

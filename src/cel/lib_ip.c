@@ -87,7 +87,7 @@ static bool parse_cidr(struct str text, struct addr *ret_addr, int *ret_bits, st
     return true;
 }
 
-/* --- addresses ---------------------------------------------------------------------------------- */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 static struct cel_value ip_of(const struct cel_call *call, struct str text)
 {
@@ -199,7 +199,7 @@ static struct cel_value is_global_unicast(const struct cel_call *call)
                     !link_local(a));
 }
 
-/* --- networks ----------------------------------------------------------------------------------- */
+/* --- networks --------------------------------------------------------------------------------- */
 
 static struct cel_value cidr_of(const struct cel_call *call, struct str text)
 {
@@ -286,14 +286,20 @@ static struct cel_value masked(const struct cel_call *call)
     return new_object(call, &cidr_class, addr, cidr->bits);
 }
 
-/* --- costs -------------------------------------------------------------------------------------- */
+/* --- costs ------------------------------------------------------------------------------------ */
 
 /* The text of an argument is charged only if the checker knew that it is one. */
 static uint64_t text_cost(const struct cel_call *call)
 {
-    return call->n > 1 && call->args[1].kind == CEL_STRING
+    return call->overload && call->overload->args[1]->kind == CEL_T_STRING
                ? cel_cost_scaled(cel_size_of(call->args[1]), CEL_TRAVERSAL)
                : 0;
+}
+
+/* The address of a network; ip() of a text has its own cost. */
+static uint64_t cost_access(const struct cel_call *call UNUSED, struct cel_value result UNUSED)
+{
+    return 1;
 }
 
 static uint64_t cost_contains_ip(const struct cel_call *call, struct cel_value result UNUSED)
@@ -335,7 +341,7 @@ static bool estimate_canonical(const struct cel_estimate_call *call, struct cel_
     return true;
 }
 
-/* --- tables ------------------------------------------------------------------------------------- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
 #define ROW(name, row_id, self, type, function_) \
     {.function = name,                           \
@@ -402,7 +408,14 @@ static const struct cel_overload cidr_overloads[] = {
                  cost_contains_cidr, estimate_contains_cidr),
     CONTAINS_ROW("containsCIDR", "cidr_contains_cidr", cel_cidr_type, contains_cidr,
                  cost_contains_cidr, estimate_contains_cidr),
-    ROW("ip", "cidr_ip", cel_cidr_type, cel_ip_type, cidr_ip),
+    {.function = "ip",
+     .id = "cidr_ip",
+     .flags = CEL_MEMBER,
+     .n_args = 1,
+     .args = {&cel_cidr_type},
+     .result = &cel_ip_type,
+     .fn = cidr_ip,
+     .cost = cost_access},
     ROW("prefixLength", "cidr_prefix_length", cel_cidr_type, cel_int_type, prefix_length),
     ROW("masked", "cidr_masked", cel_cidr_type, cel_cidr_type, masked),
     READ_ROW("isCIDR", "is_cidr", cel_bool_type, is_cidr, cel_cost_read, cel_estimate_read_arg),

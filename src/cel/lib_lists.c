@@ -35,7 +35,7 @@ static struct cel_value slice(const struct cel_call *call)
     return cel_list_of(a, items + from, (size_t)(to - from));
 }
 
-/* --- flatten ------------------------------------------------------------------------------------ */
+/* --- flatten ---------------------------------------------------------------------------------- */
 
 struct flat {
     struct cel_eval *e;
@@ -78,7 +78,7 @@ static struct cel_value flatten(const struct cel_call *call)
     return result;
 }
 
-/* --- sort --------------------------------------------------------------------------------------- */
+/* --- sort ------------------------------------------------------------------------------------- */
 
 struct keyed {
     struct cel_value key, value;
@@ -150,7 +150,7 @@ static struct cel_value sort_by_keys(const struct cel_call *call)
     return sort_by(call, call->args[0].list, call->args[1].list);
 }
 
-/* --- others ------------------------------------------------------------------------------------- */
+/* --- others ----------------------------------------------------------------------------------- */
 
 static struct cel_value range(const struct cel_call *call)
 {
@@ -192,11 +192,19 @@ static struct cel_value distinct(const struct cel_call *call)
     return cel_list_of(call->eval->arena, out, n);
 }
 
-/* --- costs -------------------------------------------------------------------------------------- */
+/* --- costs ------------------------------------------------------------------------------------ */
+
+/* As Go converts on amd64: negative numbers wrap, too large ones are 2^63. */
+static uint64_t to_uint(double d)
+{
+    if (d < 0x1p63)
+        return (uint64_t)(int64_t)MAX(d, -0x1p63);
+    return d < 0x1p64 ? (uint64_t)d : (uint64_t)1 << 63;
+}
 
 static uint64_t making(double factor, uint64_t size)
 {
-    return (uint64_t)((double)size * factor) + 1 + LIST_COST;
+    return to_uint((double)size * factor) + 1 + LIST_COST;
 }
 
 static uint64_t cost_result(const struct cel_call *call UNUSED, struct cel_value result)
@@ -207,15 +215,24 @@ static uint64_t cost_result(const struct cel_call *call UNUSED, struct cel_value
 static uint64_t cost_flatten(const struct cel_call *call, struct cel_value result UNUSED)
 {
     double depth = 1;
+    if (call->n > 1 && cel_is_error(call->args[1])) {
+        cel_fault(call->eval, "interface conversion: ref.Val is *types.Err, not types.Int");
+        return 0;
+    }
     if (call->n > 1)
-        depth = call->args[1].kind == CEL_INT && call->args[1].i > 0 ? (double)call->args[1].i : 0;
+        depth = call->args[1].kind == CEL_INT ? (double)call->args[1].i : 0;
     return making(depth, cel_size_of(call->args[0]));
 }
 
-/* Comparing all elements with each other. */
-static uint64_t comparing(struct cel_value v)
+/* Comparing all elements with each other. Upstream does not expect an error here. */
+static uint64_t comparing(const struct cel_call *call, struct cel_value v)
 {
-    uint64_t n = v.kind == CEL_LIST ? v.list->n : 0;
+    if (v.kind != CEL_LIST) {
+        cel_fault(call->eval, "interface conversion: *types.Err is not traits.Lister: missing "
+                              "method Add");
+        return 0;
+    }
+    uint64_t n = v.list->n;
     double factor = 2;
     if (n > 0) {
         enum cel_kind first = cel_list_at(v.list, 0).kind;
@@ -227,12 +244,12 @@ static uint64_t comparing(struct cel_value v)
 
 static uint64_t cost_comparing(const struct cel_call *call, struct cel_value result UNUSED)
 {
-    return comparing(call->args[0]);
+    return comparing(call, call->args[0]);
 }
 
 static uint64_t cost_comparing_keys(const struct cel_call *call, struct cel_value result UNUSED)
 {
-    return comparing(call->args[1]);
+    return comparing(call, call->args[1]);
 }
 
 static bool estimate(double factor, struct cel_range size, struct cel_estimate *ret)
@@ -302,7 +319,7 @@ static bool estimate_sort(const struct cel_estimate_call *call, struct cel_estim
     return estimate_comparing(call->n > 0 ? call->args[0].size : call->target->size, factor, ret);
 }
 
-/* --- table -------------------------------------------------------------------------------------- */
+/* --- table ------------------------------------------------------------------------------------ */
 
 #define T &cel_list_t_type
 #define SORT_ROW(t, name)                \

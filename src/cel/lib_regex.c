@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kubernetes' regex library: find and findAll. */
+/* Kubernetes' regex library: find and findAll. matches is in stdlib_matches.c. */
 #include <inttypes.h>
 
 #include "base/vec.h"

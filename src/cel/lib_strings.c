@@ -49,7 +49,7 @@ static struct cel_value substring(const struct cel_call *call)
     return cel_string(str_slice(rest, 0, rune_offset(rest, (uint64_t)(to - from))));
 }
 
-/* --- searching ---------------------------------------------------------------------------------- */
+/* --- searching -------------------------------------------------------------------------------- */
 
 /* The character number of the first `needle` that begins at character `from` or later; -1: none. */
 static int64_t find_rune(struct str s, struct str needle, uint64_t from)
@@ -101,7 +101,7 @@ static struct cel_value last_index_of(const struct cel_call *call)
     return cel_int(-1);
 }
 
-/* --- making strings ----------------------------------------------------------------------------- */
+/* --- making strings --------------------------------------------------------------------------- */
 
 static struct cel_value change_case(const struct cel_call *call, char from, char to)
 {
@@ -258,7 +258,7 @@ static struct cel_value format(const struct cel_call *call)
     return cel_printf(call->eval, call->args[0].s, call->args[1].list);
 }
 
-/* --- costs -------------------------------------------------------------------------------------- */
+/* --- costs ------------------------------------------------------------------------------------ */
 
 static uint64_t cost_join(const struct cel_call *call UNUSED, struct cel_value result)
 {
@@ -267,7 +267,8 @@ static uint64_t cost_join(const struct cel_call *call UNUSED, struct cel_value r
 
 static uint64_t div_up(uint64_t a, uint64_t b)
 {
-    return (uint64_t)ceil((double)a / (double)b);
+    double n = ceil((double)a / (double)b);
+    return n >= 0x1p64 ? (uint64_t)1 << 63 : (uint64_t)n; /* as Go converts it */
 }
 
 /* The size of the result between the shortest and the longest replacement. */
@@ -330,7 +331,26 @@ static bool estimate_join(const struct cel_estimate_call *call, struct cel_estim
     return true;
 }
 
-/* --- table -------------------------------------------------------------------------------------- */
+/* The size of the result is not bounded by that of the format. */
+static bool estimate_format(const struct cel_estimate_call *call, struct cel_estimate *ret)
+{
+    if (!call->target)
+        return false;
+    ret->cost = cel_range_scale(call->target->size, CEL_TRAVERSAL);
+    return true;
+}
+
+/* At most all characters are escaped. As in upstream, an unknown size overflows. */
+static bool estimate_quote(const struct cel_estimate_call *call, struct cel_estimate *ret)
+{
+    struct cel_range size = call->args[0].size;
+    ret->cost = cel_range_scale(size, CEL_TRAVERSAL);
+    ret->sized = true;
+    ret->size = (struct cel_range){size.min + 2, size.max * 2 + 2};
+    return true;
+}
+
+/* --- table ------------------------------------------------------------------------------------ */
 
 #define S &cel_string_type
 #define I &cel_int_type
@@ -374,13 +394,23 @@ static const struct cel_overload overloads[] = {
     ROW("trim", "string_trim", 1, S, trim, cel_cost_read, cel_estimate_read_target, S),
     ROW("upperAscii", "string_upper_ascii", 1, S, upper_ascii, cel_cost_read,
         cel_estimate_read_target, S),
-    ROW("format", "string_format", 2, S, format, NULL, NULL, S, &cel_list_dyn_type),
+    {.function = "format",
+     .id = "string_format",
+     .flags = CEL_MEMBER,
+     .n_args = 2,
+     .args = {S, &cel_list_dyn_type},
+     .result = S,
+     .fn = format,
+     .cost = cel_cost_read,
+     .estimate = estimate_format},
     {.function = "strings.quote",
      .id = "strings_quote",
      .n_args = 1,
      .args = {S},
      .result = S,
-     .fn = quote},
+     .fn = quote,
+     .cost = cel_cost_read,
+     .estimate = estimate_quote},
     ROW("join", "list_join", 1, S, join, cost_join, estimate_join, &cel_list_string_type),
     ROW("join", "list_join_string", 2, S, join, cost_join, estimate_join, &cel_list_string_type, S),
 };

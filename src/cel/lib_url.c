@@ -10,7 +10,7 @@ const struct cel_type cel_url_type = CEL_OBJECT_TYPE("kubernetes.URL");
 
 struct url_object {
     struct cel_object base;
-    struct url url;
+    struct go_url url;
     struct str text; /* what equality compares */
 };
 
@@ -30,13 +30,13 @@ static enum cel_equality urls_equal(const struct cel_object *a, struct cel_value
 
 static const struct cel_object_class url_class = {&cel_url_type, urls_equal, NULL};
 
-static struct cel_value new_url(struct arena *a, const struct url *url)
+static struct cel_value new_url(struct arena *a, const struct go_url *url)
 {
     struct url_object *o = arena_new(a, struct url_object);
     struct buf b = BUF_INIT;
     o->base.class = &url_class;
     o->url = *url;
-    url_write(url, a, &b);
+    go_url_write(url, a, &b);
     o->text = arena_dup(a, buf_str(&b));
     buf_release(&b);
     return cel_object(&o->base);
@@ -46,11 +46,11 @@ static struct cel_value to_url(const struct cel_call *call)
 {
     struct arena *a = call->eval->arena;
     struct buf error = BUF_INIT;
-    struct url url;
+    struct go_url url;
     struct cel_value v;
     buf_add_cstr(&error, "URL parse error during conversion from string: ");
-    if (cel_url_parse(call->args[0].s, true, a, &url, &error) &&
-        cel_url_parse(call->args[0].s, false, a, &url, &error))
+    if (go_url_parse(call->args[0].s, true, a, &url, &error) &&
+        go_url_parse(call->args[0].s, false, a, &url, &error))
         v = new_url(a, &url);
     else
         v = cel_error_text(a, &error);
@@ -61,9 +61,9 @@ static struct cel_value to_url(const struct cel_call *call)
 bool cel_is_request_uri(struct str text, struct buf *error)
 {
     struct arena a;
-    struct url url;
+    struct go_url url;
     arena_init(&a, 0);
-    bool valid = cel_url_parse(text, true, &a, &url, error);
+    bool valid = go_url_parse(text, true, &a, &url, error);
     arena_release(&a);
     return valid;
 }
@@ -89,23 +89,23 @@ static struct cel_value get_host(const struct cel_call *call)
 static struct cel_value get_hostname(const struct cel_call *call)
 {
     struct str name, port;
-    url_split_host(&object_in(call->args[0])->url, &name, &port);
+    go_url_split_host(&object_in(call->args[0])->url, &name, &port);
     return cel_string(name);
 }
 
 static struct cel_value get_port(const struct cel_call *call)
 {
     struct str name, port;
-    url_split_host(&object_in(call->args[0])->url, &name, &port);
+    go_url_split_host(&object_in(call->args[0])->url, &name, &port);
     return cel_string(port);
 }
 
 static struct cel_value get_escaped_path(const struct cel_call *call)
 {
-    return cel_string(url_escaped_path(&object_in(call->args[0])->url, call->eval->arena));
+    return cel_string(go_url_escaped_path(&object_in(call->args[0])->url, call->eval->arena));
 }
 
-/* --- query -------------------------------------------------------------------------------------- */
+/* --- query ------------------------------------------------------------------------------------ */
 
 struct pair {
     struct str key, value;
@@ -127,8 +127,8 @@ static struct pair *parse_query(struct str query, struct arena *a, size_t *ret_n
         size_t equals = str_find(one, '=');
         struct pair pair = {.at = n};
         if (one.n > 0 && str_find(one, ';') == one.n &&
-            url_query_unescape(str_slice(one, 0, equals), a, &pair.key) &&
-            url_query_unescape(str_slice(one, equals + 1, one.n), a, &pair.value))
+            go_url_query_unescape(str_slice(one, 0, equals), a, &pair.key) &&
+            go_url_query_unescape(str_slice(one, equals + 1, one.n), a, &pair.value))
             pairs[n++] = pair;
     }
     *ret_n = n;
@@ -162,7 +162,7 @@ static struct cel_value get_query(const struct cel_call *call)
     return cel_map_value(map);
 }
 
-/* --- table -------------------------------------------------------------------------------------- */
+/* --- table ------------------------------------------------------------------------------------ */
 
 static bool estimate_url(const struct cel_estimate_call *call, struct cel_estimate *ret)
 {

@@ -2,7 +2,7 @@
 /*
  * stdlib.h - the functions of the language itself.
  *
- * Purpose:   four tables: operators, relations, conversions and strings, times.
+ * Purpose:   tables of operators, relations, conversions and strings, times, matches.
  * Ownership: constants.
  * Threading: any thread.
  */
@@ -12,7 +12,7 @@
 #include "cel/function.h"
 
 extern const struct cel_library cel_lib_operators, cel_lib_relations, cel_lib_conversions,
-    cel_lib_times, cel_lib_optional, cel_lib_comprehensions;
+    cel_lib_times, cel_lib_matches, cel_lib_optional, cel_lib_comprehensions;
 
 /*
  * The error of an operator whose first argument does not support it: "no such overload", with the

@@ -6,7 +6,7 @@
 
 enum mode { MODE_PATH, MODE_HOST, MODE_ZONE, MODE_USER, MODE_QUERY, MODE_FRAGMENT };
 
-/* --- escapes ------------------------------------------------------------------------------------ */
+/* --- escapes ---------------------------------------------------------------------------------- */
 
 static bool is_in(char c, const char *set)
 {
@@ -106,7 +106,7 @@ static bool unescape(struct str s, enum mode mode, struct arena *a, struct str *
     return true;
 }
 
-bool url_query_unescape(struct str text, struct arena *a, struct str *ret_text)
+bool go_url_query_unescape(struct str text, struct arena *a, struct str *ret_text)
 {
     struct buf error = BUF_INIT;
     bool valid = unescape(text, MODE_QUERY, a, ret_text, &error);
@@ -114,7 +114,7 @@ bool url_query_unescape(struct str text, struct arena *a, struct str *ret_text)
     return valid;
 }
 
-/* --- host --------------------------------------------------------------------------------------- */
+/* --- host ------------------------------------------------------------------------------------- */
 
 static size_t find_last(struct str s, char c)
 {
@@ -203,7 +203,7 @@ static bool parse_host(struct str scheme, struct str host, struct arena *a, stru
     return unescape(host, MODE_HOST, a, ret_host, error);
 }
 
-static bool parse_user(struct str user, struct arena *a, struct url *url, struct buf *error)
+static bool parse_user(struct str user, struct arena *a, struct go_url *url, struct buf *error)
 {
     for (size_t i = 0; i < user.n; i++) {
         if (!is_letter_or_digit(user.p[i]) && !is_in(user.p[i], "-._:~!$&'()*+,;=%@"))
@@ -226,7 +226,7 @@ static bool parse_user(struct str user, struct arena *a, struct url *url, struct
     return true;
 }
 
-static bool parse_authority(struct str authority, struct arena *a, struct url *url,
+static bool parse_authority(struct str authority, struct arena *a, struct go_url *url,
                             struct buf *error)
 {
     size_t at = find_last(authority, '@');
@@ -237,7 +237,7 @@ static bool parse_authority(struct str authority, struct arena *a, struct url *u
            parse_user(str_slice(authority, 0, at), a, url, error);
 }
 
-/* --- whole URLs --------------------------------------------------------------------------------- */
+/* --- whole URLs ------------------------------------------------------------------------------- */
 
 /* Decodes a path or fragment, and keeps what was written if it would be written differently. */
 static bool set_escaped(struct str raw, enum mode mode, struct arena *a, struct str *decoded,
@@ -254,7 +254,7 @@ static bool set_escaped(struct str raw, enum mode mode, struct arena *a, struct 
 }
 
 /* The scheme, in lower case; *rest is what follows. */
-static bool parse_scheme(struct str *rest, struct arena *a, struct url *url, struct buf *error)
+static bool parse_scheme(struct str *rest, struct arena *a, struct go_url *url, struct buf *error)
 {
     for (size_t i = 0; i < rest->n; i++) {
         char c = rest->p[i];
@@ -278,7 +278,7 @@ static bool parse_scheme(struct str *rest, struct arena *a, struct url *url, str
     return true;
 }
 
-static void split_query(struct str *rest, struct url *url)
+static void split_query(struct str *rest, struct go_url *url)
 {
     size_t mark = str_find(*rest, '?');
     if (mark < rest->n && mark + 1 == rest->n)
@@ -288,7 +288,7 @@ static void split_query(struct str *rest, struct url *url)
     *rest = str_slice(*rest, 0, mark);
 }
 
-static bool parse(struct str text, bool request, struct arena *a, struct url *url,
+static bool parse(struct str text, bool request, struct arena *a, struct go_url *url,
                   struct buf *error)
 {
     struct str rest = text;
@@ -329,13 +329,13 @@ static bool parse(struct str text, bool request, struct arena *a, struct url *ur
     return set_escaped(rest, MODE_PATH, a, &url->path, &url->raw_path, error);
 }
 
-bool cel_url_parse(struct str text, bool request, struct arena *a, struct url *ret_url,
-               struct buf *error)
+bool go_url_parse(struct str text, bool request, struct arena *a, struct go_url *ret_url,
+                  struct buf *error)
 {
     size_t hash = request ? text.n : str_find(text, '#');
     struct str before = str_slice(text, 0, hash), shown = before;
     struct buf why = BUF_INIT;
-    *ret_url = (struct url){0};
+    *ret_url = (struct go_url){0};
     bool valid = parse(before, request, a, ret_url, &why);
     if (valid && hash < text.n) {
         shown = text;
@@ -369,12 +369,12 @@ static struct str escaped(struct str raw, struct str decoded, enum mode mode, st
     return text;
 }
 
-struct str url_escaped_path(const struct url *url, struct arena *a)
+struct str go_url_escaped_path(const struct go_url *url, struct arena *a)
 {
     return escaped(url->raw_path, url->path, MODE_PATH, a);
 }
 
-void url_split_host(const struct url *url, struct str *ret_name, struct str *ret_port)
+void go_url_split_host(const struct go_url *url, struct str *ret_name, struct str *ret_port)
 {
     struct str host = url->host;
     size_t colon = find_last(host, ':');
@@ -388,7 +388,7 @@ void url_split_host(const struct url *url, struct str *ret_name, struct str *ret
     *ret_name = host;
 }
 
-static void write_hierarchy(const struct url *url, struct arena *a, struct buf *out)
+static void write_hierarchy(const struct go_url *url, struct arena *a, struct buf *out)
 {
     bool has_host = url->host.n > 0 || url->has_user;
     if ((url->scheme.n > 0 || has_host) && !(url->omit_host && !has_host)) {
@@ -400,7 +400,7 @@ static void write_hierarchy(const struct url *url, struct arena *a, struct buf *
         }
         escape(url->host, MODE_HOST, out);
     }
-    struct str path = url_escaped_path(url, a);
+    struct str path = go_url_escaped_path(url, a);
     if (path.n > 0 && path.p[0] != '/' && url->host.n > 0)
         buf_add_char(out, '/');
     struct str segment = str_slice(path, 0, str_find(path, '/'));
@@ -409,7 +409,7 @@ static void write_hierarchy(const struct url *url, struct arena *a, struct buf *
     buf_add_str(out, path);
 }
 
-void url_write(const struct url *url, struct arena *a, struct buf *out)
+void go_url_write(const struct go_url *url, struct arena *a, struct buf *out)
 {
     if (url->scheme.n > 0) {
         buf_add_str(out, url->scheme);

@@ -12,20 +12,20 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-struct url {
+struct go_url {
     struct str scheme, opaque, host, path, raw_path, raw_query, fragment, raw_fragment;
     struct str user; /* escaped, with its password */
     bool has_user, force_query, omit_host;
 };
 
 /* url.ParseRequestURI, or url.Parse. False: *error has the message, `parse "x": empty url`. */
-bool cel_url_parse(struct str text, bool request, struct arena *a, struct url *ret_url,
-               struct buf *error);
-void url_write(const struct url *url, struct arena *a, struct buf *out);
+bool go_url_parse(struct str text, bool request, struct arena *a, struct go_url *ret_url,
+                  struct buf *error);
+void go_url_write(const struct go_url *url, struct arena *a, struct buf *out);
 /* The path with its escapes, as written if that is valid. */
-struct str url_escaped_path(const struct url *url, struct arena *a);
-void url_split_host(const struct url *url, struct str *ret_name, struct str *ret_port);
+struct str go_url_escaped_path(const struct go_url *url, struct arena *a);
+void go_url_split_host(const struct go_url *url, struct str *ret_name, struct str *ret_port);
 /* Decodes a key or a value of a query; false if an escape is not valid. */
-bool url_query_unescape(struct str text, struct arena *a, struct str *ret_text);
+bool go_url_query_unescape(struct str text, struct arena *a, struct str *ret_text);
 
 #endif

@@ -8,6 +8,7 @@ struct validator {
     struct cel_source *source;
     const struct cel_env *env;
     struct cel_unifier types;
+    int formats; /* calls of format() around the current node: their lists may be mixed */
 };
 
 static void validate(struct validator *v, const struct cel_expr *e);
@@ -46,6 +47,19 @@ static void validate_call(struct validator *v, const struct cel_expr *e)
         cel_source_report(v->source, arg->offset, "invalid %.*s argument", STR_ARG(name));
 }
 
+static void validate_args(struct validator *v, const struct cel_expr *e)
+{
+    bool format = str_is(e->call.function, "format");
+    validate_call(v, e);
+    cel_validate_format(v->source, e);
+    v->formats += format;
+    if (e->call.target)
+        validate(v, e->call.target);
+    for (size_t i = 0; i < e->call.n; i++)
+        validate(v, e->call.args[i]);
+    v->formats -= format;
+}
+
 static void mismatch(struct validator *v, const struct cel_expr *e, const struct cel_type *expected,
                      const struct cel_type *found)
 {
@@ -69,7 +83,7 @@ static const struct cel_type *held_type(const struct cel_expr *e, bool optional)
 static bool agrees(struct validator *v, const struct cel_expr *e, const struct cel_type *type,
                    const struct cel_type *expected)
 {
-    if (cel_same_type(&v->types, expected, type))
+    if (v->formats > 0 || cel_same_type(&v->types, expected, type))
         return true;
     mismatch(v, e, expected, type);
     return false;
@@ -115,11 +129,7 @@ static void validate(struct validator *v, const struct cel_expr *e)
         validate(v, e->select.operand);
         return;
     case CEL_E_CALL:
-        validate_call(v, e);
-        if (e->call.target)
-            validate(v, e->call.target);
-        for (size_t i = 0; i < e->call.n; i++)
-            validate(v, e->call.args[i]);
+        validate_args(v, e);
         return;
     case CEL_E_LIST:
         validate_list(v, e);

@@ -66,7 +66,8 @@ enum cel_equality { CEL_UNEQUAL, CEL_EQUAL, CEL_NOT_COMPARABLE /* "no such overl
 
 struct cel_object_class {
     const struct cel_type *type;
-    /* a is of this class, b is any value but null. Upstream's objects do not compare with others. */
+    /* a is of this class, b is any value but null. Upstream's objects do not compare with others.
+     */
     enum cel_equality (*equal)(const struct cel_object *a, struct cel_value b);
     uint64_t (*size)(const struct cel_object *o); /* for costs; NULL: not a sizer, counts as 1 */
 };
@@ -150,7 +151,7 @@ struct cel_value cel_no_such_overload(void);
 void cel_value_write(struct cel_value v, struct buf *out);
 struct str cel_go_type(struct cel_value v);
 
-/* --- lists ---------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 /*
  * A list is an array, or two lists one after the other: concatenation is O(1) as in upstream. n may
@@ -170,7 +171,7 @@ struct cel_value cel_list_concat(struct arena *a, const struct cel_list *left,
                                  const struct cel_list *right);
 struct cel_value cel_list_at(const struct cel_list *list, uint64_t i); /* i < n */
 
-/* --- maps ----------------------------------------------------------------------------------- */
+/* --- maps ------------------------------------------------------------------------------------- */
 
 struct cel_map_entry {
     struct cel_value key, value;
@@ -182,7 +183,8 @@ struct cel_map_entry {
  * as upstream's device.attributes does; NULL: "no such key".
  */
 struct cel_map {
-    bool grows; /* the accumulator of a comprehension */
+    bool grows;   /* the accumulator of a comprehension */
+    bool strings; /* of a device: any key that is no string is just not there */
     size_t n, capacity;
     struct cel_map_entry *entries;
     uint32_t *index; /* open addressing, entry number + 1; NULL while the map is small */
@@ -206,7 +208,7 @@ static inline struct cel_value cel_map_value(const struct cel_map *map)
     return (struct cel_value){.kind = CEL_MAP, .map = map};
 }
 
-/* --- what holds for all values ------------------------------------------------------------------ */
+/* --- what holds for all values ---------------------------------------------------------------- */
 
 /* type(v); for a list or map without its parameters. */
 const struct cel_type *cel_type_of(struct cel_value v);

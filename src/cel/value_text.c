@@ -43,7 +43,7 @@ void cel_value_write(struct cel_value v, struct buf *out)
 {
     switch (v.kind) {
     case CEL_NULL:
-        buf_add_cstr(out, "NULL_VALUE");
+        buf_add_cstr(out, "0"); /* of an enum in Go */
         return;
     case CEL_BOOL:
         buf_add_cstr(out, v.b ? "true" : "false");

@@ -105,6 +105,7 @@ void world_answer_api_call(struct world *w, const struct engine_msg *msg)
         .message = abi_str(str_of(msg->message)),
         .object = (const struct berth_object *)msg->after,
     };
+    w->n_requests--;
     engine_api_done(w->engine, msg->id, &result);
 }
 
@@ -135,6 +136,7 @@ static void send_call(void *ctx)
 void world_call_api(void *world, uint64_t id, const struct berth_api_call *call)
 {
     struct world *w = world;
+    w->n_requests++;
     loop_post(w->loop, send_call, api_call_new(w, id, call));
 }
 

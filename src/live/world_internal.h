@@ -143,7 +143,8 @@ struct world {
     /* Used by the engine's thread only. */
     bool may_schedule;
     bool closed, reported_drained;
-    size_t bindings; /* submitted and not answered */
+    size_t bindings;   /* submitted and not answered */
+    size_t n_requests; /* of plugins, not answered */
     struct api_write *outbox, **outbox_end;
 };
 

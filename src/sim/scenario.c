@@ -5,6 +5,7 @@
 
 #include "api/node.h"
 #include "api/pod_admission.h"
+#include "api/resource_claim.h"
 #include "api/storage.h"
 #include "sim/expansion.h"
 
@@ -110,6 +111,25 @@ static void default_storage_class(struct storage_class *class)
         class->volume_binding_mode = STR(VOLUME_BINDING_IMMEDIATE);
 }
 
+static void default_count(struct str *mode, int64_t *count)
+{
+    if (str_empty(*mode))
+        *mode = STR("ExactCount");
+    if (str_is(*mode, "ExactCount") && *count == 0)
+        *count = 1;
+}
+
+static void default_device_claim(struct device_claim *claim)
+{
+    for (size_t i = 0; i < claim->requests.n; i++) {
+        struct device_request *r = &claim->requests.v[i];
+        if (r->exactly)
+            default_count(&r->exactly->allocation_mode, &r->exactly->count);
+        for (size_t k = 0; k < r->first_available.n; k++)
+            default_count(&r->first_available.v[k].allocation_mode, &r->first_available.v[k].count);
+    }
+}
+
 static void fill_in(struct scenario *s, struct object *o)
 {
     const struct kind *kind = object_kind(o);
@@ -122,6 +142,10 @@ static void fill_in(struct scenario *s, struct object *o)
         default_node(body);
     else if (kind->id == KIND_STORAGE_CLASS)
         default_storage_class(body);
+    else if (kind->id == KIND_RESOURCE_CLAIM)
+        default_device_claim(&((struct resource_claim *)body)->spec.devices);
+    else if (kind->id == KIND_RESOURCE_CLAIM_TEMPLATE)
+        default_device_claim(&((struct resource_claim_template *)body)->spec.spec.devices);
 }
 
 /* --- objects ---------------------------------------------------------------------------------- */

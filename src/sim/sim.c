@@ -4,6 +4,7 @@
 #include "api/pod.h"
 #include "base/time.h"
 #include "engine/ports/abi.h"
+#include "sim/sim_volumes.h"
 
 #define DEFAULT_MAX_ATTEMPTS 3
 
@@ -147,6 +148,7 @@ static void port_decided(void *ctx, const struct decision *d)
     if (!pod)
         return;
     bool was_open = is_open(sim, pod);
+    sim->n_idle = was_open ? 0 : sim->n_idle + 1;
     pod->attempts = d->attempt;
     free(pod->message);
     pod->message = d->bound ? NULL : str_dup(d->message);
@@ -379,6 +381,8 @@ static void apply_request(struct sim *sim, const struct sim_write *w)
             .object = (const struct berth_object *)reply.object,
         };
         engine_api_done(sim->engine, w->id, &result);
+        if (!sim->controllers && reply.object)
+            sim_volumes_complete(&sim->api, reply.object);
     }
     object_unref(reply.object);
 }
@@ -418,11 +422,19 @@ static void settle(struct sim *sim)
  */
 static void count_open(struct sim *sim)
 {
+    struct engine_stats stats = engine_get_stats(sim->engine);
     size_t n = 0;
     for (size_t i = 0; i < sim->pods.n; i++)
         n += is_open(sim, sim->pods.v[i]);
-    sim->n_open = MIN(n, engine_get_stats(sim->engine).active);
+    sim->n_open = MIN(n, stats.active + stats.backoff + stats.unschedulable);
+    sim->n_idle = 0;
     sim->controlled = false;
+}
+
+/* Whether only pods that are out of attempts are tried, again and again. */
+static bool is_idle(const struct sim *sim)
+{
+    return sim->n_idle > 2 * sim->pods.n + 16;
 }
 
 /* When something happens next; INT64_MAX: the remaining pods wait for an event, and none comes. */
@@ -440,14 +452,14 @@ void sim_run(struct sim *sim)
     settle(sim);
     count_open(sim);
     for (;;) {
-        while (sim->n_open && engine_schedule_one(sim->engine))
+        while (sim->n_open && !is_idle(sim) && engine_schedule_one(sim->engine))
             settle(sim);
         if (!sim->n_open && sim->controlled) {
             count_open(sim);
             continue;
         }
         int64_t next = next_time(sim);
-        if (next == INT64_MAX || !sim->n_open)
+        if (next == INT64_MAX || !sim->n_open || is_idle(sim))
             return;
         sim->now = MAX(next, sim->now + NSEC_PER_MSEC);
         engine_tick(sim->engine);

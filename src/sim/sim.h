@@ -39,6 +39,7 @@ struct sim {
     VEC(struct sim_pod *) pods;      /* in the order of the scenario */
     struct map by_uid;
     size_t n_open;                      /* pods that are neither scheduled nor out of attempts */
+    size_t n_idle;                      /* attempts in succession for pods that are not open */
     VEC(struct sim_write *) writes;     /* submitted, not yet applied */
     VEC(struct object *) leaving;       /* victims, deleted once all writes are applied */
     VEC(struct sim_eviction) evictions; /* in order */

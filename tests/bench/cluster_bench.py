@@ -91,6 +91,10 @@ def fill_in(value, i, **more):
     return value
 
 
+def is_namespaced(resource):
+    return resource.startswith(("persistentvolumeclaims", "resourceclaim"))
+
+
 def device_of(k):
     """Device number k of a node: two NUMA nodes, as many devices on each."""
     return {"name": f"d-{k}", "attributes": {"numa": {"int": k % 2}, "model": {"string": "a100"}},
@@ -217,6 +221,15 @@ class Bench:
                 return told["result"]
         raise SystemExit("bench: the watch broke off")
 
+    def start_controllers(self, row):
+        """The controllers that the objects of this row need: see tests/controllers."""
+        p = Process("controllers", [self.options.controllers, self.c.admin_kubeconfig,
+                                    *row["controllers"]],
+                    os.path.join(self.c.dir, f"controllers.{self.count}.log"))
+        self.c.children.append(p)
+        wait_for(lambda: "ready" in p.text(), 120, what="the controllers are ready")
+        return p
+
     # -- one run --
 
     def run(self, row, variant, who):
@@ -233,14 +246,22 @@ class Bench:
             for template in row.get("objects", ()):
                 progress.show("creating " + template["resource"])
                 stack.callback(self.clean_objects, template, namespace)
-                where = namespace if template["each"] == "pod" and \
-                    template["resource"] != "persistentvolumes" else "-"
+                where = namespace if is_namespaced(template["resource"]) else "-"
                 self.post(template["resource"], where,
                           objects_of(template, namespace, pods, o.nodes))
+            for resource in row.get("made", ()):
+                stack.callback(self.clean_objects, {"resource": resource}, namespace)
+            controllers = self.start_controllers(row) if "controllers" in row else None
+            if controllers:
+                stack.callback(self.end, controllers)
+                stack.callback(cpu_when_quiet, controllers, 60)
             if variant == "waiting":
                 progress.show("creating pods")
                 self.post("pods", namespace, objects)
                 time.sleep(SETTLE)
+            if controllers:
+                progress.show("waiting for the controllers")
+                cpu_when_quiet(controllers, 300)
             watch = self.watch(namespace, pods)
             stack.callback(watch.kill)
             process, began = self.start(who, row, namespace)
@@ -303,11 +324,15 @@ class Bench:
             self.load("unfinalize", self.c.admin_kubeconfig, template["resource"], namespace,
                       CREATE_IN_FLIGHT).communicate()
         path = f"/apis/{group}/v1/" if group else "/api/v1/"
-        if resource in ("resourceclaims", "persistentvolumeclaims"):
+        if is_namespaced(template["resource"]):
             path += f"namespaces/{namespace}/"
-        self.c.delete(path + resource)
-        wait_for(lambda: not self.c.get(f"{path}{resource}?limit=1")["items"], 120,
-                 what=f"{resource} are gone")
+
+        def gone():
+            # The controllers' last requests may still be executed.
+            if self.c.get(f"{path}{resource}?limit=1")["items"]:
+                self.c.delete(path + resource)
+            return not self.c.get(f"{path}{resource}?limit=1")["items"]
+        wait_for(gone, 120, what=f"{resource} are gone")
 
     def clean(self, namespace, progress):
         progress.show("deleting pods")
@@ -412,6 +437,7 @@ def parse_args():
     p.add_argument("--timeout", type=int, default=600, help="seconds for one run")
     p.add_argument("--berth", default=os.path.join(ROOT, "build", "berth"))
     p.add_argument("--load", default=os.path.join(ROOT, "build", "berth-load"))
+    p.add_argument("--controllers", default=os.path.join(ROOT, "build", "berth-controllers"))
     p.add_argument("--wrap", default="", help="a command to run berth with, such as perf record")
     p.add_argument("--output", default=os.path.join(ROOT, "build", "bench.json"))
     options = p.parse_args()

@@ -472,13 +472,23 @@ static void add_allocation(const struct bind_job *job, struct buf *body)
                    STR_ARG(meta->uid));
 }
 
+/* The name of its next resource claim; one from a template is in the status. */
+static struct str claim_name(const struct bind_job *job)
+{
+    const struct pod_resource_claim *claim = &job->pod->spec.resource_claims.v[job->claim];
+    for (size_t i = 0; i < job->pod->status.resource_claim_statuses.n; i++)
+        if (str_eq(job->pod->status.resource_claim_statuses.v[i].name, claim->name))
+            return job->pod->status.resource_claim_statuses.v[i].resource_claim_name;
+    return claim->resource_claim_name;
+}
+
 /* Returns false if the pod has no further resource claim. */
 static bool allocate(struct bind_job *job)
 {
     const struct pod_spec *spec = &job->pod->spec;
     if (job->claim >= spec->resource_claims.n)
         return false;
-    struct str name = spec->resource_claims.v[job->claim].resource_claim_name;
+    struct str name = claim_name(job);
     struct buf body = BUF_INIT;
     if (job->finalizer_written) {
         add_allocation(job, &body);

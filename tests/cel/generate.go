@@ -47,9 +47,10 @@ const (
 
 type generator struct {
 	*rand.Rand
-	vars map[kind][]string // variables of macros in scope
-	list bool              // DRAListTypeAttributes
-	n    int
+	vars  map[kind][]string // variables of macros in scope
+	list  bool              // DRAListTypeAttributes
+	wrong bool              // kinds may be wrong
+	n     int
 }
 
 func (g *generator) pick(of ...string) string { return of[g.Intn(len(of))] }
@@ -111,7 +112,7 @@ func (g *generator) with(k kind, name string, make func() string) string {
 }
 
 func (g *generator) expr(k kind, depth int) string {
-	if g.Intn(40) == 0 { // something else
+	if g.wrong && g.Intn(25) == 0 { // something else
 		k = kind(g.Intn(int(kinds)))
 	}
 	if vars := g.vars[k]; len(vars) > 0 && g.Intn(3) == 0 {
@@ -206,7 +207,7 @@ func (g *generator) call(k kind, d int) string {
 			e(aString)+".indexOf("+e(aString)+")", e(aString)+".indexOf("+e(aString)+", "+e(anInt)+")", e(aString)+".lastIndexOf("+e(aString)+")", e(aString)+".lastIndexOf("+e(aString)+", "+e(anInt)+")",
 			e(ints)+"."+g.pick("sum", "min", "max")+"()", e(ints)+"."+g.pick("indexOf", "lastIndexOf")+"("+e(anInt)+")", e(aQuantity)+".asInteger()", "sign("+e(aQuantity)+")", e(aQuantity)+".compareTo("+e(aQuantity)+")",
 			e(aSemver)+"."+g.pick("major", "minor", "patch")+"()", e(aSemver)+".compareTo("+e(aSemver)+")", e(anIP)+".family()", e(aCIDR)+".prefixLength()", "int("+e(kind(int(aUint)+g.Intn(3)))+")", "int("+e(aTimestamp)+")",
-			e(aTimestamp)+"."+g.pick("getFullYear", "getMonth", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getHours", "getMinutes", "getSeconds", "getMilliseconds")+"("+g.pick("", "", `"+01:00"`, `"America/New_York"`, `"UTC"`)+")",
+			e(aTimestamp)+"."+g.pick("getFullYear", "getMonth", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getHours", "getMinutes", "getSeconds", "getMilliseconds")+"("+g.pick("", "", `"+01:00"`, `"UTC"`, `"-02:30"`)+")",
 			e(aDuration)+"."+g.pick("getHours", "getMinutes", "getSeconds", "getMilliseconds")+"()", e(anOptionalInt)+".orValue("+e(anInt)+")", e(anOptionalInt)+".value()", e(ints)+"["+e(anInt)+"]", e(aMap)+".size()", `{"a": 1, "b": 2}[`+e(aString)+"]")
 	case aUint:
 		return g.pick(e(aUint)+" "+g.pick("+", "-", "*", "/", "%")+" "+e(aUint), "uint("+e(anInt)+")", "uint("+e(aDouble)+")", "uint("+e(aString)+")", "[1u, 2u]."+g.pick("sum", "max", "min")+"()")
@@ -396,7 +397,7 @@ func (g *generator) listCall(k kind, d int) string {
 	case 10:
 		switch k {
 		case ints:
-			return "lists.range(" + g.pick("0", "3", "5", e(anInt)) + ")"
+			return "lists.range(" + g.pick("0", "3", "5", e(anInt)+" % 50") + ")" // upstream makes a list of any size
 		case strs:
 			return g.pick(e(aString)+".split("+e(aString)+g.pick("", ", "+e(anInt))+")", e(aString)+".findAll("+g.pick(g.regex(), e(aString))+g.pick("", ", "+e(anInt))+")")
 		}
@@ -451,11 +452,13 @@ func (g *generator) device() resourceapi.Device {
 		set("bools", resourceapi.DeviceAttribute{BoolValues: []bool{true, g.Intn(2) == 0}})
 		set("versions", resourceapi.DeviceAttribute{VersionValues: []string{"1.2.3", g.pick("2.0.0", "1.2.3-a")}})
 	}
-	if g.Intn(30) == 0 {
+	switch g.Intn(60) { // upstream reports one of several, at random
+	case 0:
 		set("odd", resourceapi.DeviceAttribute{VersionValue: ptr.To("1.2")})
-	}
-	if g.Intn(30) == 0 {
+	case 1:
 		set("list", resourceapi.DeviceAttribute{StringValues: []string{"x"}})
+	case 2:
+		set("none", resourceapi.DeviceAttribute{})
 	}
 	for _, name := range []string{"memory", "cores"} {
 		if g.Intn(5) > 0 {
@@ -479,7 +482,7 @@ func (g *generator) slices() []resourceapi.ResourceSliceSpec {
 func drawCase(r *rand.Rand) celCase {
 	g := &generator{Rand: r, vars: map[kind][]string{}}
 	c := celCase{ConsumableCapacity: r.Intn(4) > 0, ListTypeAttributes: r.Intn(3) == 0}
-	g.list = c.ListTypeAttributes
+	g.list, g.wrong = c.ListTypeAttributes, r.Intn(3) == 0
 	k := aBool
 	if r.Intn(30) == 0 {
 		k = kind(r.Intn(int(kinds)))

@@ -59,7 +59,7 @@ func compare(upstream, berth []*attempt) differences {
 		}
 		compareAttempt(u, berth[i], &list)
 		// The consequences of a different decision are not compared.
-		if len(list) > 0 {
+		if len(list) > 0 || u.last {
 			return list
 		}
 	}

@@ -42,6 +42,8 @@ type attempt struct {
 	anyOrder bool
 	// There are more attempts, which are not compared.
 	cut bool
+	// Only upstream has this: nothing is compared after this attempt.
+	last bool
 }
 
 type pluginVerdict struct {

@@ -12,6 +12,7 @@ type storage struct {
 	classes []string // those that exist or are referred to
 	drivers []string
 	claims  []claimName
+	bound   map[claimName]bool
 	volumes int    // that exist
 	size    int    // of the last volume: no two have the same, so that the smallest is one
 	extra   []any  // objects that belong to pods drawn since
@@ -33,7 +34,7 @@ const noProvisioner = "kubernetes.io/no-provisioner"
 
 // withStorage makes a case one about volumes: most other topics are left out.
 func (g *generator) withStorage() {
-	g.storage = &storage{}
+	g.storage = &storage{bound: map[claimName]bool{}}
 	for _, topic := range []string{"unschedulable", "taints", "images", "declaredFeatures", "owners", "nominated", "gates",
 		"podResources", "overhead", "priority", "nodeSelector", "nodeAffinity", "podAffinity", "podAntiAffinity", "spread",
 		"hostNetwork", "ports", "extended", "storage", "resize", "longLists", "longLabels", "terminating"} {
@@ -246,7 +247,14 @@ func (g *generator) volume(i int) tree {
 	if g.chance(0.02) {
 		meta["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 	}
-	if g.chance(0.1) {
+	// VolumeBinding chooses a free volume by its own topology, and PreBind, which does not run here,
+	// checks that of the CSI driver.
+	inTree := spec["awsElasticBlockStore"] != nil || spec["gcePersistentDisk"] != nil || spec["azureDisk"] != nil ||
+		spec["cinder"] != nil || spec["portworxVolume"] != nil
+	if inTree {
+		o["status"] = tree{"phase": "Released"}
+	}
+	if !inTree && g.chance(0.1) {
 		// It waits for a claim.
 		c := claimName{pick(g.draw, g.homes...), fmt.Sprintf("c%d", g.IntN(6))}
 		if len(s.claims) > 0 {
@@ -379,6 +387,7 @@ func (g *generator) claim(name claimName, volumes []tree) tree {
 	case g.chance(0.45) && len(volumes) > 0: // bound
 		v := pick(g.draw, volumes...)
 		spec["volumeName"], phase = v["metadata"].(tree)["name"], "Bound"
+		g.storage.bound[name] = true
 		annotations["pv.kubernetes.io/bind-completed"] = "yes"
 		if v["spec"].(tree)["claimRef"] == nil {
 			v["spec"].(tree)["claimRef"] = tree{"kind": "PersistentVolumeClaim", "namespace": name.namespace, "name": name.name, "uid": uid}
@@ -409,9 +418,19 @@ func (g *generator) addVolumes(pod tree) {
 		return
 	}
 	meta, spec := pod["metadata"].(tree), pod["spec"].(tree)
-	list := []any{}
+	list, used := []any{}, map[claimName]bool{}
 	for i := range g.between(1, pick(g.draw, 1, 2, 3, 4)) {
-		list = append(list, g.podVolume(meta, fmt.Sprintf("d%d", i)))
+		v := g.podVolume(meta, fmt.Sprintf("d%d", i))
+		// A claim that is used twice could be both bound to a volume and provisioned: what comes of
+		// that depends on who writes first.
+		if claim, ok := v["persistentVolumeClaim"].(tree); ok {
+			name := claimName{meta["namespace"].(string), claim["claimName"].(string)}
+			if used[name] && !g.storage.bound[name] {
+				continue
+			}
+			used[name] = true
+		}
+		list = append(list, v)
 	}
 	spec["volumes"] = list
 }

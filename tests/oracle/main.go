@@ -37,6 +37,7 @@ type options struct {
 	ignore   string
 	print    bool
 	csi      int
+	hints    int
 	full     bool
 	volumes  bool
 	devices  bool
@@ -68,20 +69,22 @@ func main() {
 	flag.BoolVar(&o.groups, "groups", false, "compare only the first attempts of pod groups")
 	flag.BoolVar(&o.print, "print", false, "print the case of -seed without running it")
 	flag.IntVar(&o.csi, "translations", 0, "only print so many volumes and their translations to CSI")
+	flag.IntVar(&o.hints, "hints", 0, "only print so many changes and the queueing hints of upstream's volume plugins")
 	flag.BoolVar(&o.coverage, "coverage", false, "print what the cases covered")
 	flag.IntVar(&o.bench, "bench", 0, "only measure this many preemptions")
 	flag.IntVar(&o.nodes, "nodes", 5000, "nodes of the measured cluster")
 	flag.IntVar(&o.runs, "runs", 3, "number of measurements")
 	flag.Parse()
 	klog.SetLogger(logr.Discard())
-	if o.volumes {
-		comparedPlugins = append(comparedPlugins, volumePlugins...)
-	}
-	if o.devices {
-		comparedPlugins = append(comparedPlugins, "DynamicResources")
-	}
 	if o.seed == 0 {
 		o.seed = 1 + rand.Uint64N(1_000_000_000)
+	}
+	if o.hints > 0 {
+		if err := writeHints(o.seed, o.hints); err != nil {
+			fmt.Fprintln(os.Stderr, "oracle:", err)
+			os.Exit(1)
+		}
+		return
 	}
 	if o.csi > 0 {
 		writeTranslations(o.seed, o.csi)
@@ -334,10 +337,10 @@ func knownPlugins(b subject, only, except string) (map[string]bool, error) {
 }
 
 var comparedPlugins = []string{"SchedulingGates", "PrioritySort", "NodeUnschedulable", "NodeName", "TaintToleration",
-	"NodeAffinity", "NodePorts", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity",
-	"DefaultPreemption", "NodeResourcesBalancedAllocation", "ImageLocality", "DefaultBinder", "NodeDeclaredFeatures"}
+	"NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone",
+	"PodTopologySpread", "InterPodAffinity", "DynamicResources", "DefaultPreemption", "NodeResourcesBalancedAllocation",
+	"ImageLocality", "DefaultBinder", "NodeDeclaredFeatures"}
 
-// Compared with -volumes.
 var volumePlugins = []string{"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"}
 
 // file runs a stored case.

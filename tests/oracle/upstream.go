@@ -124,6 +124,7 @@ type run struct {
 	profiles map[string]*spiedProfile
 	known    map[string]metav1.Object // current versions
 	version  int                      // of the last storage object
+	ended    bool                     // nothing more is compared
 }
 
 // errConfig is the error of a rejected configuration.
@@ -165,7 +166,7 @@ func (u *upstream) run(c *testCase, script []*attempt) ([]*attempt, error) {
 	*member[int](u.sched, "nextStartNodeIndex") = 0
 	*member[int32](u.sched, "percentageOfNodesToScore") = *cfg.PercentageOfNodesToScore
 	list, err := r.scheduleAll()
-	for i := 0; err == nil && i < len(c.Then); i++ {
+	for i := 0; err == nil && !r.ended && i < len(c.Then); i++ {
 		var more []*attempt
 		if err = r.apply(c.Then[i]); err == nil {
 			more, err = r.scheduleAll()
@@ -496,7 +497,7 @@ func (r *run) apply(events []any) error {
 
 func (r *run) scheduleAll() ([]*attempt, error) {
 	var list []*attempt
-	for len(r.queue.PodsInActiveQ()) > 0 {
+	for !r.ended && len(r.queue.PodsInActiveQ()) > 0 {
 		info, err := r.queue.Pop(r.logger)
 		if err != nil {
 			return nil, err
@@ -537,6 +538,9 @@ func (r *run) tryAgain(list, script []*attempt) ([]*attempt, error) {
 		}
 		r.queue.Done(next.UID)
 		list = append(list, a)
+		if r.ended {
+			return list, nil
+		}
 	}
 }
 
@@ -564,8 +568,9 @@ func (r *run) schedule(info *framework.QueuedPodInfo) (*attempt, error) {
 	}
 	assumed := pod.DeepCopy()
 	assumed.Spec.NodeName = a.Node
-	if err := r.reserve(p, state, assumed, a); err != nil {
-		return nil, err
+	if err := r.reserve(p, state, assumed, a); err != nil || a.last {
+		r.ended = true
+		return a, err
 	}
 	if err := r.cache.AssumePod(r.logger, assumed); err != nil {
 		return nil, err

@@ -5,7 +5,9 @@ package main
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"sort"
+	"strings"
 	"unsafe"
 
 	corev1 "k8s.io/api/core/v1"
@@ -127,6 +129,12 @@ func (r *run) reserve(p *spiedProfile, state fwk.CycleState, pod *corev1.Pod, a 
 	if volumes == nil {
 		return nil
 	}
+	if err := r.checkBindings(volumes, a.Node); err != nil {
+		// PreBind fails. The case ends: what others see meanwhile depends on the order of writes.
+		a.Outcome, a.Node, a.last = "error", "", true
+		a.Message = fmt.Sprintf("running PreBind plugin %q: binding volumes: %v", volumebinding.Name, err)
+		return nil
+	}
 	for _, b := range volumes.StaticBindings {
 		pv, claim := hidden[*corev1.PersistentVolume](b, "pv"), hidden[*corev1.PersistentVolumeClaim](b, "pvc")
 		a.Volumes = append(a.Volumes, volumeDecision{fmt.Sprintf("%s/%s", claim.Namespace, claim.Name), pv.Name})
@@ -135,6 +143,12 @@ func (r *run) reserve(p *spiedProfile, state fwk.CycleState, pod *corev1.Pod, a 
 		}
 	}
 	for _, d := range volumes.DynamicProvisions {
+		// A pod may name a claim twice, and there is a volume only once.
+		if slices.ContainsFunc(a.Volumes, func(v volumeDecision) bool {
+			return v.Volume != "" && v.Claim == d.PVC.Namespace+"/"+d.PVC.Name
+		}) {
+			continue
+		}
 		a.Volumes = append(a.Volumes, volumeDecision{fmt.Sprintf("%s/%s", d.PVC.Namespace, d.PVC.Name), ""})
 		if err := r.provision(d.PVC, a.Node); err != nil {
 			return err
@@ -143,6 +157,30 @@ func (r *run) reserve(p *spiedProfile, state fwk.CycleState, pod *corev1.Pod, a 
 	sort.Slice(a.Volumes, func(i, k int) bool { return a.Volumes[i].Claim < a.Volumes[k].Claim })
 	return nil
 }
+
+// checkBindings: as upstream's checkBindings, for a volume that was chosen by its affinity before
+// its translation to CSI.
+func (r *run) checkBindings(volumes *volumebinding.PodVolumes, node string) error {
+	csiNode, _ := r.factory.Storage().V1().CSINodes().Lister().Get(node)
+	for _, b := range volumes.StaticBindings {
+		pv, translator := hidden[*corev1.PersistentVolume](b, "pv"), csitrans.New()
+		plugin, err := translator.GetInTreePluginNameFromSpec(pv, nil)
+		if err == nil && csiNode != nil && migrates[plugin] &&
+			slices.Contains(strings.Split(csiNode.Annotations[corev1.MigratedPluginsAnnotationKey], ","), plugin) {
+			if pv, err = translator.TranslateInTreePVToCSI(r.logger, pv); err != nil {
+				return fmt.Errorf("failed to translate pv to csi: could not translate pv: %w", err)
+			}
+		}
+		if err := volume.CheckNodeAffinity(pv, r.known["*v1.Node /"+node].(*corev1.Node).Labels); err != nil {
+			return fmt.Errorf("pv %q node affinity doesn't match node %q: %w", pv.Name, node, err)
+		}
+	}
+	return nil
+}
+
+// The plugins that VolumeBinding translates.
+var migrates = map[string]bool{"kubernetes.io/aws-ebs": true, "kubernetes.io/gce-pd": true, "kubernetes.io/azure-disk": true,
+	"kubernetes.io/cinder": true, "kubernetes.io/portworx-volume": true}
 
 // bindClaim: pv refers to the claim already.
 func (r *run) bindClaim(claim *corev1.PersistentVolumeClaim, pv *corev1.PersistentVolume) error {
@@ -166,10 +204,6 @@ func (r *run) provision(claim *corev1.PersistentVolumeClaim, node string) error 
 	if err != nil {
 		return err
 	}
-	driver := class.Provisioner
-	if csi, err := csitrans.New().GetCSINameFromInTreeName(driver); err == nil {
-		driver = csi
-	}
 	pv := &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: "pvc-" + string(claim.UID), UID: "pv-" + claim.UID},
 		Spec: corev1.PersistentVolumeSpec{
@@ -180,13 +214,15 @@ func (r *run) provision(claim *corev1.PersistentVolumeClaim, node string) error 
 			ClaimRef: &corev1.ObjectReference{Kind: "PersistentVolumeClaim", APIVersion: "v1",
 				Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{
-				CSI: &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: "pvc-" + string(claim.UID)}},
-			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{
-				NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: nil,
-					MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname,
-						Operator: corev1.NodeSelectorOpIn, Values: []string{r.hostname(node)}}}}}}},
+				CSI: &corev1.CSIPersistentVolumeSource{Driver: class.Provisioner, VolumeHandle: "pvc-" + string(claim.UID)}},
 			VolumeAttributesClassName: claim.Spec.VolumeAttributesClassName,
 		},
+	}
+	if host := r.hostname(node); host != "" {
+		pv.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname,
+					Operator: corev1.NodeSelectorOpIn, Values: []string{host}}}}}}}
 	}
 	if size, ok := claim.Spec.Resources.Requests[corev1.ResourceStorage]; ok {
 		pv.Spec.Capacity[corev1.ResourceStorage] = size
@@ -195,8 +231,8 @@ func (r *run) provision(claim *corev1.PersistentVolumeClaim, node string) error 
 }
 
 func (r *run) hostname(node string) string {
-	if n, ok := r.known["*v1.Node /"+node].(*corev1.Node); ok && n.Labels[corev1.LabelHostname] != "" {
+	if n, ok := r.known["*v1.Node /"+node].(*corev1.Node); ok {
 		return n.Labels[corev1.LabelHostname]
 	}
-	return node
+	return ""
 }

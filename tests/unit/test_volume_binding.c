@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/time.h"
+#include "engine/bind/permit.h"
 #include "plugin_trial.h"
 #include "plugins/volume_binding/volumes.h"
 
@@ -360,6 +361,24 @@ static void a_provisioned_claim_lets_the_pod_go(void **state)
     fixture_release(&f);
 }
 
+/* A preemptor ends the wait: nothing stays assumed, and no timer or change comes back to it. */
+static void a_preemptor_ends_the_wait(void **state)
+{
+    (void)state;
+    struct fixture f;
+    const char *node;
+    struct object *before = begin_provisioning(&f, &node);
+    assert_true(permit_preempt(f.engine->bindings.cycles.v[0], STR("X")));
+    engine_tick(f.engine);
+    assert_string_equal(failure(&f), "preempted by X");
+    assert_int_equal(engine_get_stats(f.engine).binding, 0);
+    assert_int_equal(assumed(&f), 0);
+    fixture_delete(&f, before);
+    fixture_pass(&f, 3600 * NSEC_PER_SEC);
+    assert_null(fixture_binding(&f, "p"));
+    fixture_release(&f);
+}
+
 enum trouble {
     GIVES_UP,
     CLEARED,
@@ -557,6 +576,7 @@ int main(void)
         cmocka_unit_test(provisioning_follows_topology_and_capacity),
         cmocka_unit_test(a_free_volume_is_bound),
         cmocka_unit_test(a_provisioned_claim_lets_the_pod_go),
+        cmocka_unit_test(a_preemptor_ends_the_wait),
         cmocka_unit_test(failures_end_the_wait),
         cmocka_unit_test(a_conflict_reverts_what_is_not_written),
         cmocka_unit_test(hints_are_those_of_upstream),

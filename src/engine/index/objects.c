@@ -132,10 +132,24 @@ void objects_changed(struct objects *o, struct object *before, struct object *af
         drop(o, before);
 }
 
-struct object *objects_get(struct objects *o, enum kind_id kind, struct str namespace,
+/* Several threads may look up at once: the key is not in the scratch buffer. */
+struct object *objects_get(const struct objects *o, enum kind_id kind, struct str namespace,
                            struct str name)
 {
-    const struct objects_entry *e = map_get(&o->by_name[kind], key_of(o, namespace, name));
+    char small[512], *key = small;
+    size_t n = namespace.n + 1 + name.n;
+    if (o->by_name[kind].n == 0)
+        return NULL;
+    if (n > sizeof(small))
+        key = xmalloc(n);
+    if (namespace.n)
+        memcpy(key, namespace.p, namespace.n);
+    key[namespace.n] = '/';
+    if (name.n)
+        memcpy(key + namespace.n + 1, name.p, name.n);
+    const struct objects_entry *e = map_get(&o->by_name[kind], (struct str){key, n});
+    if (key != small)
+        free(key);
     return e ? e->object : NULL;
 }
 

@@ -26,12 +26,19 @@ static const struct csi_migration rows[PLUGINS] = {
                  STR_INIT("topology.ebs.csi.aws.com/zone")},
     [CINDER] = {STR_INIT("kubernetes.io/cinder"), STR_INIT("cinder.csi.openstack.org"), true,
                 STR_INIT("topology.cinder.csi.openstack.org/zone")},
-    [AZURE_DISK] = {STR_INIT("kubernetes.io/azure-disk"), STR_INIT("disk.csi.azure.com"), true, {0}},
-    [AZURE_FILE] = {STR_INIT("kubernetes.io/azure-file"), STR_INIT("file.csi.azure.com"), false,
+    [AZURE_DISK] = {STR_INIT("kubernetes.io/azure-disk"),
+                    STR_INIT("disk.csi.azure.com"),
+                    true,
+                    {0}},
+    [AZURE_FILE] = {STR_INIT("kubernetes.io/azure-file"),
+                    STR_INIT("file.csi.azure.com"),
+                    false,
                     {0}},
     [VSPHERE] = {STR_INIT("kubernetes.io/vsphere-volume"), STR_INIT("csi.vsphere.vmware.com"),
                  false, STR_INIT("topology.csi.vmware.com/zone")},
-    [PORTWORX] = {STR_INIT("kubernetes.io/portworx-volume"), STR_INIT("pxd.portworx.com"), true,
+    [PORTWORX] = {STR_INIT("kubernetes.io/portworx-volume"),
+                  STR_INIT("pxd.portworx.com"),
+                  true,
                   {0}},
 };
 
@@ -180,8 +187,8 @@ static bool azure_file_pv_handle(const struct persistent_volume *pv, struct buf 
                                  struct buf *why)
 {
     const struct azure_file_persistent_volume_source *file = pv->spec.source.azure_file;
-    const struct str *group = str_map_get(&pv->metadata.annotations,
-                                          STR("kubernetes.io/azure-file-resource-group"));
+    const struct str *group =
+        str_map_get(&pv->metadata.annotations, STR("kubernetes.io/azure-file-resource-group"));
     struct str namespace = file->secret_namespace ? *file->secret_namespace
                            : pv->spec.claim_ref   ? pv->spec.claim_ref->namespace
                                                   : STR("");
@@ -350,7 +357,7 @@ const struct node_selector *csi_pv_affinity(const struct persistent_volume *pv, 
 {
     const struct csi_migration *m = csi_migration_of_pv(pv);
     struct rewrite a = {.arena = arena,
-                         .from = pv->spec.node_affinity ? pv->spec.node_affinity->required : NULL};
+                        .from = pv->spec.node_affinity ? pv->spec.node_affinity->required : NULL};
     if (!m || str_empty(m->zone_key))
         return a.from;
     bool beta = is_beta(pv, a.from), vsphere = m == &rows[VSPHERE];

@@ -83,6 +83,25 @@ static char *out_of_sync(const struct claim_binding *b, const struct step *s)
                      STR_ARG(now->resource_version), STR_ARG(meta->resource_version));
 }
 
+/*
+ * A claim that several volumes of the pod share is written once, and not provisioned if there is a
+ * volume for it. Upstream writes it several times and fails with a conflict.
+ */
+static void add_provisions(struct claim_binding *b, const struct pod_volumes *p,
+                           const struct offers *offers)
+{
+    struct map added = MAP_INIT;
+    for (size_t i = 0; i < p->n_to_match; i++)
+        if (offers->volumes[i])
+            map_put(&added, p->to_match[i]->key, p->to_match[i]);
+    for (size_t i = 0; i < offers->n_to_provision; i++) {
+        const struct pod_claim *c = offers->to_provision[i];
+        if (!map_put(&added, c->key, (void *)c))
+            add_step(b, NULL, c->object);
+    }
+    map_release(&added);
+}
+
 struct claim_binding *claim_binding_assume(const struct binding_options *options,
                                            struct pod_volumes *p, const struct offers *offers,
                                            struct str node, char **ret_fault)
@@ -95,8 +114,7 @@ struct claim_binding *claim_binding_assume(const struct binding_options *options
     for (size_t i = 0; i < p->n_to_match; i++)
         if (offers->volumes[i])
             add_step(b, offers->volumes[i]->object, p->to_match[i]->object);
-    for (size_t i = 0; i < offers->n_to_provision; i++)
-        add_step(b, NULL, offers->to_provision[i]->object);
+    add_provisions(b, p, offers);
     for (size_t i = 0; !*ret_fault && i < b->steps.n; i++)
         if (!assume(b, &b->steps.v[i]))
             *ret_fault = out_of_sync(b, &b->steps.v[i]);
@@ -140,6 +158,13 @@ static void stop(struct claim_binding *b)
         b->options.host->timer_cancel(b->options.handle, b->timer);
     b->call = b->timer = 0;
     claim_binding_forget_waits(b);
+}
+
+void claim_binding_cancel(struct claim_binding *b)
+{
+    stop(b);
+    b->op = NULL;
+    b->stage = STAGE_ENDED;
 }
 
 void claim_binding_free(struct claim_binding *b)

@@ -34,7 +34,9 @@ struct claim_binding *claim_binding_assume(const struct binding_options *options
                                            struct str node, char **ret_fault);
 /* Ends the assumptions that are not written. Idempotent. */
 void claim_binding_revert(struct claim_binding *b);
-/* Ends what is under way without an answer. NULL is allowed. */
+/* Ends what is under way without an answer: op is not used any more. */
+void claim_binding_cancel(struct claim_binding *b);
+/* The same, and frees it. NULL is allowed. */
 void claim_binding_free(struct claim_binding *b);
 bool claim_binding_is_for(const struct claim_binding *b, struct str node);
 

@@ -109,7 +109,9 @@ static enum progress wrong_node(struct claim_binding *b, const struct persistent
 {
     struct faults faults = {0};
     struct buf why = BUF_INIT;
-    node_selector_faults(&faults, "", pv->spec.node_affinity->required);
+    /* A migrated volume may have its topology from labels. */
+    if (pv->spec.node_affinity)
+        node_selector_faults(&faults, "", pv->spec.node_affinity->required);
     if (!faults_write(&faults, &why))
         buf_add_cstr(&why, "no matching NodeSelectorTerms");
     enum progress result = fail(b, "pv \"%.*s\" node affinity doesn't match node \"%.*s\": %s",

@@ -5,14 +5,6 @@
 
 static const struct quantity nothing;
 
-struct str claim_class_name(const struct persistent_volume_claim *claim)
-{
-    const struct str *beta = str_map_get(&claim->metadata.annotations, STR(ANN_BETA_STORAGE_CLASS));
-    return beta                             ? *beta
-           : claim->spec.storage_class_name ? *claim->spec.storage_class_name
-                                            : STR("");
-}
-
 const struct quantity *claim_request(const struct persistent_volume_claim *claim)
 {
     const struct quantity *q = quantity_map_get(&claim->spec.resources.requests, STR("storage"));

@@ -87,7 +87,7 @@ static size_t first_large_enough(const pv_list *list, const struct quantity *req
     size_t from = 0, to = list->n;
     while (from < to) {
         size_t mid = from + (to - from) / 2;
-        if (quantity_cmp(pv_capacity(list->v[mid]->body), request) < 0)
+        if (quantity_cmp(list->v[mid]->size, request) < 0)
             from = mid + 1;
         else
             to = mid;
@@ -119,7 +119,7 @@ struct pv *claim_own_volume(const struct volumes *v, const struct pod_claim *c,
         struct pv *pv = claimed->volumes.v[i];
         if (pv_is_for(pv, c->pvc) && !pv->body->metadata.deletion_timestamp.set &&
             str_eq(pv_class_name(pv->body), c->class->metadata.name) &&
-            quantity_cmp(pv_capacity(pv->body), c->request) >= 0 && suits(c, pv->body) &&
+            quantity_cmp(pv->size, c->request) >= 0 && suits(c, pv->body) &&
             (!chosen || !is_chosen(chosen, pv)))
             return pv;
     }
@@ -130,7 +130,7 @@ static struct pv *smaller(struct pv *a, struct pv *b)
 {
     if (!a || !b)
         return a ? a : b;
-    int by_size = quantity_cmp(pv_capacity(a->body), pv_capacity(b->body));
+    int by_size = quantity_cmp(a->size, b->size);
     if (by_size == 0)
         by_size = str_cmp(a->body->metadata.name, b->body->metadata.name);
     return by_size <= 0 ? a : b;

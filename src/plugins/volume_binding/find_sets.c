@@ -9,6 +9,7 @@
  */
 #include "engine/cycle/cycle.h"
 #include "plugins/common/plugin_base.h"
+#include "plugins/volume_binding/claim_kinds.h"
 #include "plugins/volume_binding/find.h"
 
 struct finding {
@@ -101,18 +102,18 @@ static void check_selected(struct finding *f, const struct pod_claim *c)
 }
 
 /* The nodes on which there is a volume for the claim. */
-static uint64_t *matched(const struct finding *f, const struct pod_claim *c)
+static const uint64_t *matched(const struct finding *f, const struct pod_claim *c)
 {
-    const struct volumes *v = f->p->volumes;
-    const struct pv_class *class = map_get(&v->classes, c->class->metadata.name);
+    struct volumes *v = f->p->volumes;
     const struct pv *own = claim_own_volume(v, c, NULL);
-    uint64_t *nodes = new_set(f);
-    if (own)
-        node_set_paint(own->where, nodes, f->n_slots);
-    for (size_t i = 0; !own && class && i < class->pools.n; i++)
-        if (pool_offer(c, class->pools.v[i]))
-            node_set_paint(class->pools.v[i]->where, nodes, f->n_slots);
-    return nodes;
+    bool everywhere = false;
+    const uint64_t *nodes = own ? NULL : claim_kind_nodes(v, c, f->n_slots, &everywhere);
+    if (nodes && !everywhere)
+        return nodes;
+    uint64_t *set = new_set(f);
+    if (own || everywhere)
+        node_set_paint(own ? own->where : NULL, set, f->n_slots);
+    return set;
 }
 
 static int64_t ask_topologies(const void *ask, const struct berth_node *node)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugins/volume_binding/hints.h"
 
+#include "plugins/common/claims.h"
 #include "plugins/common/plugin_base.h"
 #include "plugins/volume_binding/pod_volumes.h"
 
@@ -47,18 +48,6 @@ static enum berth_hint after_csi_node(void *ctx, const struct berth_pod *pod,
 
 /* --- PersistentVolumeClaim -------------------------------------------------------------------- */
 
-static bool names_claim(const struct pod *pod, struct str claim)
-{
-    struct buf scratch = BUF_INIT;
-    bool found = false;
-    for (size_t i = 0; !found && i < pod->spec.volumes.n; i++) {
-        struct str name = volume_claim_name(pod, &pod->spec.volumes.v[i], &scratch);
-        found = name.p && str_eq(name, claim);
-    }
-    buf_release(&scratch);
-    return found;
-}
-
 static enum berth_hint after_claim(void *ctx, const struct berth_pod *pod,
                                    const struct berth_object *before,
                                    const struct berth_object *after)
@@ -73,7 +62,7 @@ static enum berth_hint after_claim(void *ctx, const struct berth_pod *pod,
         return tell(ctx, pod, key, new, false,
                     "PersistentVolumeClaim was created or updated, but it doesn't make this pod "
                     "schedulable because the PVC belongs to a different namespace");
-    bool helps = names_claim(pod->pod, claim->name);
+    bool helps = pod_names_claim(pod->pod, claim, true);
     return tell(ctx, pod, key, new, helps,
                 helps ? "PersistentVolumeClaim the pod requires was created or updated, "
                         "potentially making the target Pod schedulable"

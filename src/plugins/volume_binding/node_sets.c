@@ -69,7 +69,7 @@ static void add_node(struct node_sets *s, struct node_set *set, uint32_t slot)
     }
     set->n++;
     vec_push(&s->slots.v[slot].sets, set);
-    s->changes++;
+    s->moved(s->ctx, set, slot, 1);
 }
 
 static void remove_node(struct node_sets *s, struct node_set *set, uint32_t slot)
@@ -83,7 +83,7 @@ static void remove_node(struct node_sets *s, struct node_set *set, uint32_t slot
             i++;
         set->few[i] = set->few[--set->n];
     }
-    s->changes++;
+    s->moved(s->ctx, set, slot, -1);
 }
 
 /* Asks one node. */
@@ -343,7 +343,6 @@ void node_set_unref(struct node_sets *s, struct node_set *set)
     }
     map_del(&s->by_key, set->key);
     free_set(set);
-    s->changes++;
 }
 
 void node_sets_release(struct node_sets *s)

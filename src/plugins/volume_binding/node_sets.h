@@ -51,8 +51,10 @@ struct node_sets {
     node_set_list unlabelled;
     VEC(struct slot_sets) slots; /* by slot */
     uint64_t seen;               /* position in the cache's journal of nodes */
-    uint64_t changes;            /* incremented when a set gets or loses a node */
     struct buf key;              /* scratch */
+    /* Called when a node enters a set (sign 1) or leaves it (-1). */
+    void (*moved)(void *ctx, const struct node_set *set, uint32_t slot, int sign);
+    void *ctx;
 };
 
 /* A node as it was when its sets were found. */
@@ -61,6 +63,7 @@ struct slot_sets {
     node_set_list sets;
 };
 
+/* Set `moved` and `ctx` afterwards. */
 void node_sets_init(struct node_sets *s, const struct cache *cache);
 void node_sets_release(struct node_sets *s);
 /* Looks at the nodes that changed. Call in pre_filter. */

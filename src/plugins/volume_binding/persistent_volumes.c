@@ -7,7 +7,7 @@
  * it has one. So a volume that is taken costs nothing in the search for a free one.
  */
 #include "engine/cache/object_key.h"
-#include "plugins/volume_binding/volumes.h"
+#include "plugins/volume_binding/claim_kinds.h"
 
 static const struct quantity nothing;
 
@@ -85,6 +85,7 @@ static struct pv_pool *pool_of(struct pv_class *class, struct node_set *where)
 
 static void free_class(struct volumes *v, struct pv_class *class)
 {
+    claim_kinds_class_gone(v, class);
     map_del(&v->classes, class->name);
     vec_release(&class->pools);
     free((char *)class->name.p);
@@ -114,7 +115,7 @@ static void drop_pool_if_empty(struct volumes *v, struct pv_pool *pool)
 /* The smallest first; equal ones by name. Upstream takes any of them. */
 static int pv_order(const struct pv *a, const struct pv *b)
 {
-    int by_size = quantity_cmp(pv_capacity(a->body), pv_capacity(b->body));
+    int by_size = quantity_cmp(a->size, b->size);
     return by_size ? by_size : str_cmp(a->body->metadata.name, b->body->metadata.name);
 }
 
@@ -185,6 +186,7 @@ static void enter(struct volumes *v, struct pv *pv)
     } else if (str_is(body->status.phase, "Available") && !body->metadata.deletion_timestamp.set) {
         pv->pool = pool_of(class_of(v, pv_class_name(body)), pv->where);
         vec_insert(&pv->pool->free, place_in(&pv->pool->free, pv), pv);
+        claim_kinds_pool_changed(v, pv->pool);
     }
 }
 
@@ -196,6 +198,7 @@ static void leave(struct volumes *v, struct pv *pv)
         return;
     struct pv_pool *pool = TAKE(pv->pool);
     vec_remove(&pool->free, place_in(&pool->free, pv));
+    claim_kinds_pool_changed(v, pool);
     drop_pool_if_empty(v, pool);
 }
 
@@ -211,6 +214,7 @@ static void take_object(struct volumes *v, struct pv *pv, struct object *object)
     struct node_set *where = pv->where;
     pv->object = object_ref(object);
     pv->body = object_persistent_volume(object);
+    pv->size = pv_capacity(pv->body);
     const struct volume_node_affinity *affinity = pv->body->spec.node_affinity;
     pv->where = affinity && affinity->required
                     ? node_sets_of_selector(&v->sets, affinity->required, object)

@@ -10,6 +10,7 @@
 #include "engine/cycle/cycle.h"
 #include "engine/framework/signature.h"
 #include "engine/metrics/scheduler_metrics.h"
+#include "plugins/common/claims.h"
 #include "plugins/common/go_math.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
@@ -216,6 +217,20 @@ static void refuse(const struct volume_binding *self, const struct pod_volumes *
     }
 }
 
+/* Faults may differ by node: the first node in the order of the attempt decides. */
+static struct str first_fault(const struct berth_cycle *cycle, const struct pod_volumes *p,
+                              const struct berth_filter_batch *batch)
+{
+    struct str fault;
+    for (size_t i = 0; cycle->candidates && i < cycle->n_nodes; i++) {
+        uint32_t slot = cycle_slot(cycle, i);
+        if (batch->codes[slot] == BERTH_ERROR && (p->broken[slot / 64] >> (slot % 64) & 1) &&
+            volumes_find(p, batch->columns->nodes[slot], NULL, &fault) < 0)
+            return fault;
+    }
+    return p->fault;
+}
+
 static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
                                    const struct berth_pod *pod, struct berth_filter_batch *batch,
                                    struct berth_status *status)
@@ -239,7 +254,7 @@ static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
         refuse(self, p, batch, w);
     }
     if (fails) {
-        host_of(self)->status_text(status, abi_str(p->fault));
+        host_of(self)->status_text(status, abi_str(first_fault(cycle, p, batch)));
         count_error(self, STR("predicate"));
     }
     return BERTH_SUCCESS;
@@ -421,28 +436,28 @@ static enum berth_code pre_bind(void *ctx, struct berth_cycle *cycle, const stru
     return BERTH_ASYNC;
 }
 
+/* A preemptor takes the room, or another PreBind plugin has failed. */
+static void pre_bind_cancel(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
+                            struct berth_binding_op *op)
+{
+    (void)pod;
+    (void)op;
+    const struct volume_binding *self = ctx;
+    claim_binding_cancel(state_of(self, cycle)->binding);
+}
+
 /* --- signature -------------------------------------------------------------------------------- */
 
-/* What a pod's claims are depends on its namespace and, for ephemeral volumes, on its name. */
 static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
 {
     (void)ctx;
-    const struct pod *p = pod->pod;
-    struct buf scratch = BUF_INIT;
-    for (size_t i = 0; i < p->spec.volumes.n; i++) {
-        struct str claim = volume_claim_name(p, &p->spec.volumes.v[i], &scratch);
-        if (!claim.p)
-            continue;
-        key_add(s->out, p->metadata.namespace);
-        key_add(s->out, claim);
-    }
-    buf_release(&scratch);
+    key_add_volumes(s->out, pod->pod);
     return BERTH_SUCCESS;
 }
 
 const struct berth_plugin volume_binding_plugin = {
     PLUGIN_HEAD("VolumeBinding"),
-    .flags = BERTH_PLUGIN_NONBLOCKING,
+    .flags = BERTH_PLUGIN_NONBLOCKING | BERTH_PLUGIN_PARALLEL_PRE_BIND,
     .create = create,
     .destroy = destroy,
     .events = volume_binding_events,
@@ -455,5 +470,6 @@ const struct berth_plugin volume_binding_plugin = {
     .unreserve = unreserve,
     .pre_bind_preflight = pre_bind_preflight,
     .pre_bind = pre_bind,
+    .pre_bind_cancel = pre_bind_cancel,
     .sign = sign,
 };

@@ -2,34 +2,9 @@
 /* pod_claims.c - the claims of a pod (upstream: podHasPVCs, GetPodVolumeClaims). */
 #include "engine/cache/object_key.h"
 #include "engine/cycle/cycle.h"
+#include "plugins/common/claims.h"
 #include "plugins/common/plugin_base.h"
 #include "plugins/volume_binding/claim_binding.h"
-
-struct str volume_claim_name(const struct pod *pod, const struct volume *volume,
-                             struct buf *scratch)
-{
-    if (volume->source.persistent_volume_claim)
-        return volume->source.persistent_volume_claim->claim_name;
-    if (!volume->source.ephemeral)
-        return (struct str){0};
-    buf_clear(scratch);
-    buf_add_str(scratch, pod->metadata.name);
-    buf_add_char(scratch, '-');
-    buf_add_str(scratch, volume->name);
-    return buf_str(scratch);
-}
-
-static bool has_claim(const struct volume *volume)
-{
-    return volume->source.persistent_volume_claim || volume->source.ephemeral;
-}
-
-/* The claim of an ephemeral volume belongs to the pod. */
-static bool is_owner(const struct pod *pod, const struct object_meta *claim)
-{
-    const struct owner_reference *owner = object_meta_controller(claim);
-    return owner && str_eq(owner->uid, pod->metadata.uid);
-}
 
 static char *not_owner(const struct pod *pod, const struct object_meta *claim)
 {
@@ -56,7 +31,7 @@ static char *fault_of(struct volumes *v, const struct pod *pod, const struct vol
                          STR_ARG(name), STR_ARG(claim->spec.volume_name));
     if (claim->metadata.deletion_timestamp.set)
         return xasprintf("persistentvolumeclaim \"%.*s\" is being deleted", STR_ARG(name));
-    if (!volume->source.persistent_volume_claim && !is_owner(pod, &claim->metadata))
+    if (!volume->source.persistent_volume_claim && !claim_is_for_pod(claim, pod))
         return not_owner(pod, &claim->metadata);
     return NULL;
 }
@@ -69,10 +44,11 @@ bool pod_has_claims(struct volumes *v, const struct berth_pod *pod, char **ret_f
     *ret_fault = NULL;
     for (size_t i = 0; !*ret_fault && i < p->spec.volumes.n; i++) {
         const struct volume *volume = &p->spec.volumes.v[i];
-        if (!has_claim(volume))
+        struct str name;
+        if (!pod_volume_claim(p, volume, &scratch, &name))
             continue;
         any = true;
-        *ret_fault = fault_of(v, p, volume, volume_claim_name(p, volume, &scratch));
+        *ret_fault = fault_of(v, p, volume, name);
     }
     buf_release(&scratch);
     return any;
@@ -85,12 +61,13 @@ bool pod_volumes_are_bound(struct volumes *v, const struct berth_pod *pod)
     bool bound = true;
     for (size_t i = 0; bound && i < p->spec.volumes.n; i++) {
         const struct volume *volume = &p->spec.volumes.v[i];
-        if (!has_claim(volume))
+        struct str name;
+        if (!pod_volume_claim(p, volume, &scratch, &name))
             continue;
-        const struct object *claim =
-            claim_get(v, p->metadata.namespace, volume_claim_name(p, volume, &scratch));
-        bound = claim && claim_is_bound(object_persistent_volume_claim(claim)) &&
-                (volume->source.persistent_volume_claim || is_owner(p, object_meta(claim)));
+        const struct persistent_volume_claim *claim =
+            claim_lookup(&v->cluster->objects, p->metadata.namespace, name);
+        bound = claim && claim_is_bound(claim) &&
+                (volume->source.persistent_volume_claim || claim_is_for_pod(claim, p));
     }
     buf_release(&scratch);
     return bound;
@@ -179,7 +156,7 @@ static void prepare(struct volumes *v, struct pod_claim *c, struct arena *a)
 static void add(struct pod_volumes *p, struct object *object, struct arena *a, bool *ret_waits)
 {
     const struct persistent_volume_claim *pvc = object_persistent_volume_claim(object);
-    struct str name = claim_class_name(pvc);
+    struct str name = class_of_claim(pvc);
     if (claim_is_bound(pvc)) {
         p->bound.v[p->bound.n++] = (struct pod_claim){.object = object_ref(object), .pvc = pvc};
         return;
@@ -241,11 +218,9 @@ struct pod_volumes *pod_volumes_new(struct volumes *v, struct berth_cycle *cycle
     p->bound.v = arena_array(a, struct pod_claim, spec->spec.volumes.n);
     p->unbound.v = arena_array(a, struct pod_claim, spec->spec.volumes.n);
     for (size_t i = 0; i < spec->spec.volumes.n; i++) {
-        const struct volume *volume = &spec->spec.volumes.v[i];
-        struct object *claim =
-            has_claim(volume)
-                ? claim_get(v, spec->metadata.namespace, volume_claim_name(spec, volume, &scratch))
-                : NULL;
+        struct str name;
+        bool any = pod_volume_claim(spec, &spec->spec.volumes.v[i], &scratch, &name);
+        struct object *claim = any ? claim_get(v, spec->metadata.namespace, name) : NULL;
         if (claim)
             add(p, claim, a, &waits);
     }

@@ -85,10 +85,6 @@ void pod_volumes_free(struct pod_volumes *p);
 /* Are all claims of the pod bound by now (upstream: arePodVolumesBound)? */
 bool pod_volumes_are_bound(struct volumes *v, const struct berth_pod *pod);
 
-/* The claim of a volume; empty if it has none. Appends to scratch if the name is made up. */
-struct str volume_claim_name(const struct pod *pod, const struct volume *volume,
-                             struct buf *scratch);
-
 /* --- Filter ----------------------------------------------------------------------------------- */
 
 /*

@@ -3,6 +3,7 @@
 #include "plugins/volume_binding/volumes.h"
 
 #include "plugins/volume_binding/claim_binding.h"
+#include "plugins/volume_binding/claim_kinds.h"
 
 static void *make(const struct berth_host *host, struct berth_handle *h)
 {
@@ -12,12 +13,15 @@ static void *make(const struct berth_host *host, struct berth_handle *h)
     v->cluster = handle_cluster(h);
     v->log = handle_log(h);
     node_sets_init(&v->sets, v->cluster->cache);
+    v->sets.moved = claim_kinds_node_moved;
+    v->sets.ctx = v;
     return v;
 }
 
 static void release(void *ctx)
 {
     struct volumes *v = ctx;
+    claim_kinds_release(v);
     pvs_release(v);
     claims_release(v);
     capacities_release(v);

@@ -24,6 +24,7 @@
 struct pv {
     struct object *object; /* the API server's version */
     const struct persistent_volume *body;
+    const struct quantity *size;
     struct node_set *where;  /* NULL: every node */
     struct object *assumed;  /* the claim that it is assumed to be bound to; NULL: none */
     struct pv_pool *pool;    /* if it is free */
@@ -42,6 +43,7 @@ struct pv_pool {
     struct node_set *where; /* NULL: every node */
     size_t index;           /* in class->pools */
     pv_list free;
+    uint64_t offers; /* bits: to which claim kinds it offers a volume (claim_kinds.h) */
 };
 
 struct pv_class {
@@ -104,8 +106,11 @@ struct volumes {
     struct map csi_nodes;        /* CSINodes with migrated plugins, by name → struct object */
     uint64_t csi_changes;
     VEC(struct migrated_nodes) migrated; /* few: one for each plugin in use */
-    struct map waits;                    /* what bindings wait for: claim_binding_wait.c */
-    struct buf key;                      /* scratch */
+    struct claim_kind *kinds[64];        /* claim_kinds.h; NULL: free */
+    struct map kinds_by_key;
+    uint64_t kinds_used; /* counts uses */
+    struct map waits;    /* what bindings wait for: claim_binding_wait.c */
+    struct buf key;      /* scratch */
 };
 
 extern const struct berth_shared_type volumes_type;
@@ -139,7 +144,6 @@ const struct quantity *pv_capacity(const struct persistent_volume *pv);
 
 /* --- claims ----------------------------------------------------------------------------------- */
 
-struct str claim_class_name(const struct persistent_volume_claim *claim);
 const struct quantity *claim_request(const struct persistent_volume_claim *claim);
 /* Bound by both sides (upstream: isPVCFullyBound). */
 bool claim_is_bound(const struct persistent_volume_claim *claim);
