@@ -54,11 +54,21 @@ static void undeclared(struct checker *c, struct cel_expr *e, struct str name)
     e->type = &cel_error_type;
 }
 
-/* --- names ---------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static struct str without_dot(struct str name)
 {
     return name.n > 0 && name.p[0] == '.' ? str_slice(name, 1, name.n) : name;
+}
+
+/* Types that upstream's checker knows by this name, and its planner does not. */
+static const struct cel_type *declared_only(const struct checker *c, struct str name)
+{
+    if (str_is(name, "timestamp"))
+        return &cel_timestamp_type;
+    if (str_is(name, "duration"))
+        return &cel_duration_type;
+    return str_eq(name, c->env->device->name) ? c->env->device : NULL;
 }
 
 /* Sets e to the variable or type of that name. */
@@ -75,9 +85,10 @@ static bool lookup(struct checker *c, struct cel_expr *e, struct str name)
         type = c->env->device;
     if (!type) {
         constant = cel_env_type(c->env, name);
-        if (!constant)
+        const struct cel_type *named = constant ? constant->type : declared_only(c, name);
+        if (!named)
             return false;
-        type = cel_new_type_type(c->ast->arena, constant->type);
+        type = cel_new_type_type(c->ast->arena, named);
     }
     e->kind = CEL_E_IDENT;
     e->ident = name;
@@ -107,7 +118,7 @@ static void check_ident(struct checker *c, struct cel_expr *e)
         undeclared(c, e, name);
 }
 
-/* --- selections ----------------------------------------------------------------------------- */
+/* --- selections ------------------------------------------------------------------------------- */
 
 static const struct cel_type *field_type(struct checker *c, const struct cel_expr *e,
                                          const struct cel_type *target, struct str field)
@@ -172,7 +183,7 @@ static void check_optional_select(struct checker *c, struct cel_expr *e)
     e->type = resolved(c, select_type(c, e, e->call.args[0], field, true));
 }
 
-/* --- calls ---------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 /* The parameters of one overload and the variables that stand for them. */
 struct instance {
@@ -334,7 +345,7 @@ static void check_call(struct checker *c, struct cel_expr *e)
     resolve(c, e, f);
 }
 
-/* --- aggregates ----------------------------------------------------------------------------- */
+/* --- aggregates ------------------------------------------------------------------------------- */
 
 /* Elements that do not agree make a literal dyn here; validate.c refuses most of these. */
 static const struct cel_type *join(struct checker *c, const struct cel_type *before,
@@ -403,7 +414,7 @@ static void check_message(struct checker *c, struct cel_expr *e)
         check(c, e->map.entries[i].value);
 }
 
-/* --- comprehensions ------------------------------------------------------------------------- */
+/* --- comprehensions --------------------------------------------------------------------------- */
 
 static void range_types(struct checker *c, const struct cel_expr *e,
                         const struct cel_type **ret_first, const struct cel_type **ret_second)
@@ -492,7 +503,7 @@ static void check(struct checker *c, struct cel_expr *e)
     }
 }
 
-/* --- the end: variables become types -------------------------------------------------------- */
+/* --- the end: variables become types ---------------------------------------------------------- */
 
 static void settle(struct checker *c, struct cel_expr *e);
 

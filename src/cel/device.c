@@ -28,7 +28,7 @@ const struct cel_type *cel_device_field(struct cel_features features, struct str
     return NULL;
 }
 
-/* --- the value ------------------------------------------------------------------------------ */
+/* --- the value -------------------------------------------------------------------------------- */
 
 #define LIST_VALUE(a, list, make)                                                \
     ({                                                                           \
@@ -149,7 +149,7 @@ int cel_device_value(struct cel_features features, struct str driver, const stru
     return 0;
 }
 
-/* --- includes() ----------------------------------------------------------------------------- */
+/* --- includes() ------------------------------------------------------------------------------- */
 
 static struct cel_value includes(const struct cel_call *call)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cel/estimate.h"
 
-/* --- the sizes of a device ------------------------------------------------------------------ */
+/* --- the sizes of a device -------------------------------------------------------------------- */
 
 /* What the API allows for a part of the variable device. */
 struct part {
@@ -51,7 +51,7 @@ static struct path step(struct path p, struct str name)
     return p;
 }
 
-/* --- what is known of nodes and variables --------------------------------------------------- */
+/* --- what is known of nodes and variables ----------------------------------------------------- */
 
 struct size {
     bool known;
@@ -200,7 +200,7 @@ static struct entries entries_union(struct entries a, struct entries b)
     return a;
 }
 
-/* --- calls ---------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 static struct cel_range one(void)
 {
@@ -348,7 +348,7 @@ static struct cel_range cost_call(struct coster *c, struct cel_expr *e)
     return cel_range_add(target, cost);
 }
 
-/* --- everything else ------------------------------------------------------------------------ */
+/* --- everything else -------------------------------------------------------------------------- */
 
 static struct cel_range cost_ident(struct coster *c, struct cel_expr *e)
 {

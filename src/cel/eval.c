@@ -5,7 +5,7 @@
 #define LIST_COST 10
 #define MAP_COST  30
 
-/* --- calls ---------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 /* "no such overload: f(int, string)" */
 static struct cel_value no_overload(struct cel_eval *e, const struct cel_node *node,
@@ -133,7 +133,7 @@ static struct cel_value eval_equal(struct cel_run *r, const struct cel_node *nod
     return result;
 }
 
-/* --- logic ---------------------------------------------------------------------------------- */
+/* --- logic ------------------------------------------------------------------------------------ */
 
 /* && and ||: the deciding value wins over errors; otherwise the first error. */
 static struct cel_value eval_logic(struct cel_run *r, const struct cel_node *node)
@@ -165,7 +165,7 @@ static struct cel_value eval_optional_or(struct cel_run *r, const struct cel_nod
     return node->kind == CEL_N_OPTIONAL_OR ? left : *left.optional;
 }
 
-/* --- aggregates ----------------------------------------------------------------------------- */
+/* --- aggregates ------------------------------------------------------------------------------- */
 
 static struct cel_value invalid_optional(struct cel_run *r, struct cel_value value,
                                          const struct cel_value *key)
@@ -228,7 +228,7 @@ static struct cel_value make_map(struct cel_run *r, const struct cel_node *node)
     return cel_map_value(map);
 }
 
-/* --- comprehensions ------------------------------------------------------------------------- */
+/* --- comprehensions --------------------------------------------------------------------------- */
 
 /* One iteration; false: the loop ends. */
 static bool iterate(struct cel_run *r, const struct cel_node *node, struct cel_value first,
@@ -297,7 +297,7 @@ static struct cel_value run_fold(struct cel_run *r, const struct cel_node *node)
     return r->eval.exceeded ? cel_null() : settled(r, cel_eval_node(r, node->fold.result));
 }
 
-/* --- nodes ---------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static struct cel_value eval_attr(struct cel_run *r, const struct cel_node *node)
 {

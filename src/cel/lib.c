@@ -2,8 +2,6 @@
 /* Costs: the rules of k8s.io/apiserver/pkg/cel/library, CostEstimator. */
 #include "cel/lib.h"
 
-#include "base/log.h"
-
 static const struct cel_type param_t = {.kind = CEL_T_PARAM, .name = STR_INIT("T")};
 const struct cel_type cel_list_t_type = CEL_LIST_OF(&param_t);
 const struct cel_type cel_list_int_type = CEL_LIST_OF(&cel_int_type),
@@ -93,18 +91,6 @@ struct cel_value cel_error_text(struct arena *a, const struct buf *text)
 {
     struct cel_value error = cel_error(a, "%s", "");
     error.s = arena_dup(a, buf_str(text));
-    return error;
-}
-
-struct cel_value cel_error_quoted(struct arena *a, const char *before, struct str s,
-                                  const char *after)
-{
-    struct buf b = BUF_INIT;
-    buf_add_cstr(&b, before);
-    log_quote(&b, s);
-    buf_add_cstr(&b, after);
-    struct cel_value error = cel_error_text(a, &b);
-    buf_release(&b);
     return error;
 }
 

@@ -28,7 +28,7 @@ extern const struct cel_library cel_lib_url, cel_lib_regex, cel_lib_k8s_lists, c
     cel_lib_quantity, cel_lib_strings, cel_lib_sets, cel_lib_ip, cel_lib_cidr, cel_lib_format,
     cel_lib_semver, cel_lib_lists;
 
-/* --- costs -------------------------------------------------------------------------------------- */
+/* --- costs ------------------------------------------------------------------------------------ */
 
 /* Reading args[0] once; twice. */
 cel_cost_fn cel_cost_read, cel_cost_read_twice;
@@ -43,13 +43,10 @@ static inline struct cel_range cel_fixed(uint64_t n)
     return (struct cel_range){n, n};
 }
 
-/* --- texts -------------------------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
 /* An error of this text, which may contain NUL. */
 struct cel_value cel_error_text(struct arena *a, const struct buf *text);
-/* An error: before, s as Go's %q, after. */
-struct cel_value cel_error_quoted(struct arena *a, const char *before, struct str s,
-                                  const char *after);
 /* A string with the content of the buffer, which is released. */
 struct cel_value cel_string_take(struct arena *a, struct buf *b);
 

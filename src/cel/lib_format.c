@@ -47,7 +47,7 @@ struct format {
     bool prefix; /* a name that something is appended to may end with a dash */
 };
 
-/* --- validation --------------------------------------------------------------------------------- */
+/* --- validation ------------------------------------------------------------------------------- */
 
 static void add(struct problems *p, const char *before, const char *text)
 {
@@ -195,7 +195,7 @@ static void datetime(const struct format *f UNUSED, struct str s, struct problem
         add(p, "", "invalid datetime");
 }
 
-/* --- values ------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static const struct format *format_in(const struct cel_object *o)
 {
@@ -281,7 +281,7 @@ static bool estimate_validate(const struct cel_estimate_call *call, struct cel_e
     return true;
 }
 
-/* --- table -------------------------------------------------------------------------------------- */
+/* --- table ------------------------------------------------------------------------------------ */
 
 static const struct cel_type optional_strings = CEL_OPTIONAL_OF(&cel_list_string_type);
 static const struct cel_type optional_format = CEL_OPTIONAL_OF(&cel_format_type);

@@ -87,7 +87,7 @@ static bool parse_cidr(struct str text, struct addr *ret_addr, int *ret_bits, st
     return true;
 }
 
-/* --- addresses ---------------------------------------------------------------------------------- */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 static struct cel_value ip_of(const struct cel_call *call, struct str text)
 {
@@ -199,7 +199,7 @@ static struct cel_value is_global_unicast(const struct cel_call *call)
                     !link_local(a));
 }
 
-/* --- networks ----------------------------------------------------------------------------------- */
+/* --- networks --------------------------------------------------------------------------------- */
 
 static struct cel_value cidr_of(const struct cel_call *call, struct str text)
 {
@@ -286,7 +286,7 @@ static struct cel_value masked(const struct cel_call *call)
     return new_object(call, &cidr_class, addr, cidr->bits);
 }
 
-/* --- costs -------------------------------------------------------------------------------------- */
+/* --- costs ------------------------------------------------------------------------------------ */
 
 /* The text of an argument is charged only if the checker knew that it is one. */
 static uint64_t text_cost(const struct cel_call *call)
@@ -341,7 +341,7 @@ static bool estimate_canonical(const struct cel_estimate_call *call, struct cel_
     return true;
 }
 
-/* --- tables ------------------------------------------------------------------------------------- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
 #define ROW(name, row_id, self, type, function_) \
     {.function = name,                           \

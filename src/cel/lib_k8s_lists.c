@@ -65,7 +65,7 @@ static struct cel_value max(const struct cel_call *call)
     return extreme(call, -1);
 }
 
-/* --- sum ---------------------------------------------------------------------------------------- */
+/* --- sum -------------------------------------------------------------------------------------- */
 
 static struct cel_value add(const struct cel_call *call, struct cel_value a, struct cel_value b)
 {
@@ -124,7 +124,7 @@ static struct cel_value sum_duration(const struct cel_call *call)
     return sum_from(call, cel_duration(0));
 }
 
-/* --- searching ---------------------------------------------------------------------------------- */
+/* --- searching -------------------------------------------------------------------------------- */
 
 static struct cel_value index_of(const struct cel_call *call)
 {
@@ -148,7 +148,7 @@ static struct cel_value last_index_of(const struct cel_call *call)
     return cel_int(-1);
 }
 
-/* --- table -------------------------------------------------------------------------------------- */
+/* --- table ------------------------------------------------------------------------------------ */
 
 #define ROW(name, row_id, list_type, type, function_) \
     {.function = name,                                \

@@ -35,7 +35,7 @@ static struct cel_value slice(const struct cel_call *call)
     return cel_list_of(a, items + from, (size_t)(to - from));
 }
 
-/* --- flatten ------------------------------------------------------------------------------------ */
+/* --- flatten ---------------------------------------------------------------------------------- */
 
 struct flat {
     struct cel_eval *e;
@@ -78,7 +78,7 @@ static struct cel_value flatten(const struct cel_call *call)
     return result;
 }
 
-/* --- sort --------------------------------------------------------------------------------------- */
+/* --- sort ------------------------------------------------------------------------------------- */
 
 struct keyed {
     struct cel_value key, value;
@@ -150,7 +150,7 @@ static struct cel_value sort_by_keys(const struct cel_call *call)
     return sort_by(call, call->args[0].list, call->args[1].list);
 }
 
-/* --- others ------------------------------------------------------------------------------------- */
+/* --- others ----------------------------------------------------------------------------------- */
 
 static struct cel_value range(const struct cel_call *call)
 {
@@ -192,7 +192,7 @@ static struct cel_value distinct(const struct cel_call *call)
     return cel_list_of(call->eval->arena, out, n);
 }
 
-/* --- costs -------------------------------------------------------------------------------------- */
+/* --- costs ------------------------------------------------------------------------------------ */
 
 /* As Go converts on amd64: negative numbers wrap, too large ones are 2^63. */
 static uint64_t to_uint(double d)
@@ -319,7 +319,7 @@ static bool estimate_sort(const struct cel_estimate_call *call, struct cel_estim
     return estimate_comparing(call->n > 0 ? call->args[0].size : call->target->size, factor, ret);
 }
 
-/* --- table -------------------------------------------------------------------------------------- */
+/* --- table ------------------------------------------------------------------------------------ */
 
 #define T &cel_list_t_type
 #define SORT_ROW(t, name)                \

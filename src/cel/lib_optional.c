@@ -92,7 +92,7 @@ static struct cel_value unwrap(const struct cel_call *call)
     return cel_list_of(call->eval->arena, values, n);
 }
 
-/* --- cel.@mapInsert ------------------------------------------------------------------------- */
+/* --- cel.@mapInsert --------------------------------------------------------------------------- */
 
 /* The map to insert into: the accumulator itself, or a copy. */
 static struct cel_map *target_map(const struct cel_call *call)

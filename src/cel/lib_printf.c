@@ -13,7 +13,7 @@
 #define DEFAULT_PRECISION 6
 #define PRECISION_MAX     1000000 /* as Go's fmt */
 
-/* --- reading clauses ---------------------------------------------------------------------------- */
+/* --- reading clauses -------------------------------------------------------------------------- */
 
 static int bad_clause(struct buf *error, const char *what)
 {
@@ -111,7 +111,7 @@ void cel_printf_mismatch(char clause, struct str type_name, struct buf *error)
     buf_add_str(error, type_name);
 }
 
-/* --- values ------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 struct printer {
     struct cel_eval *e;
@@ -286,7 +286,7 @@ static int write_value(struct printer *p, struct cel_value v)
     }
 }
 
-/* --- numbers ------------------------------------------------------------------------------------ */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 /* b: also booleans; x: also texts. */
 static int write_in_base(struct printer *p, char clause, struct cel_value v)
@@ -400,7 +400,7 @@ static int write_double(struct printer *p, const struct cel_printf_reader *r, st
     return 0;
 }
 
-/* --- format ------------------------------------------------------------------------------------- */
+/* --- format ----------------------------------------------------------------------------------- */
 
 static int write_clause(struct printer *p, const struct cel_printf_reader *r, struct cel_value v)
 {

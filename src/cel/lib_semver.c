@@ -27,7 +27,7 @@ static const struct semver_object *semver_in(const struct cel_object *o)
     return (const struct semver_object *)(const void *)o;
 }
 
-/* --- order -------------------------------------------------------------------------------------- */
+/* --- order ------------------------------------------------------------------------------------ */
 
 static int compare_identifiers(const struct identifier *a, const struct identifier *b)
 {
@@ -65,7 +65,7 @@ static enum cel_equality semvers_equal(const struct cel_object *a, struct cel_va
 
 static const struct cel_object_class semver_class = {&cel_semver_type, semvers_equal, NULL};
 
-/* --- parsing ------------------------------------------------------------------------------------ */
+/* --- parsing ---------------------------------------------------------------------------------- */
 
 static bool fail(struct buf *error, const char *what, struct str text)
 {
@@ -252,7 +252,7 @@ struct cel_value cel_semver(struct arena *a, struct str text)
     return new_semver(a, text, false);
 }
 
-/* --- functions ---------------------------------------------------------------------------------- */
+/* --- functions -------------------------------------------------------------------------------- */
 
 static struct cel_value to_semver(const struct cel_call *call)
 {

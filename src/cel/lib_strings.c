@@ -49,7 +49,7 @@ static struct cel_value substring(const struct cel_call *call)
     return cel_string(str_slice(rest, 0, rune_offset(rest, (uint64_t)(to - from))));
 }
 
-/* --- searching ---------------------------------------------------------------------------------- */
+/* --- searching -------------------------------------------------------------------------------- */
 
 /* The character number of the first `needle` that begins at character `from` or later; -1: none. */
 static int64_t find_rune(struct str s, struct str needle, uint64_t from)
@@ -101,7 +101,7 @@ static struct cel_value last_index_of(const struct cel_call *call)
     return cel_int(-1);
 }
 
-/* --- making strings ----------------------------------------------------------------------------- */
+/* --- making strings --------------------------------------------------------------------------- */
 
 static struct cel_value change_case(const struct cel_call *call, char from, char to)
 {
@@ -258,7 +258,7 @@ static struct cel_value format(const struct cel_call *call)
     return cel_printf(call->eval, call->args[0].s, call->args[1].list);
 }
 
-/* --- costs -------------------------------------------------------------------------------------- */
+/* --- costs ------------------------------------------------------------------------------------ */
 
 static uint64_t cost_join(const struct cel_call *call UNUSED, struct cel_value result)
 {
@@ -350,7 +350,7 @@ static bool estimate_quote(const struct cel_estimate_call *call, struct cel_esti
     return true;
 }
 
-/* --- table -------------------------------------------------------------------------------------- */
+/* --- table ------------------------------------------------------------------------------------ */
 
 #define S &cel_string_type
 #define I &cel_int_type

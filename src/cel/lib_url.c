@@ -105,7 +105,7 @@ static struct cel_value get_escaped_path(const struct cel_call *call)
     return cel_string(go_url_escaped_path(&object_in(call->args[0])->url, call->eval->arena));
 }
 
-/* --- query -------------------------------------------------------------------------------------- */
+/* --- query ------------------------------------------------------------------------------------ */
 
 struct pair {
     struct str key, value;
@@ -162,7 +162,7 @@ static struct cel_value get_query(const struct cel_call *call)
     return cel_map_value(map);
 }
 
-/* --- table -------------------------------------------------------------------------------------- */
+/* --- table ------------------------------------------------------------------------------------ */
 
 static bool estimate_url(const struct cel_estimate_call *call, struct cel_estimate *ret)
 {

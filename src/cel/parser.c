@@ -115,7 +115,7 @@ static struct cel_expr *report(struct cel_parser *p, uint32_t offset, const char
     return cel_ast_new(p->ast, CEL_E_NONE, offset);
 }
 
-/* --- calls ---------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 static struct cel_expr *new_call(struct cel_parser *p, uint32_t offset, struct str function,
                                  struct cel_expr *target, struct cel_expr **args, size_t n)
@@ -169,7 +169,7 @@ static int parse_args(struct cel_parser *p, expr_vec *args)
     return height;
 }
 
-/* --- primary -------------------------------------------------------------------------------- */
+/* --- primary ---------------------------------------------------------------------------------- */
 
 static bool is_reserved(struct str name)
 {
@@ -396,7 +396,7 @@ static struct parsed parse_primary(struct cel_parser *p)
     }
 }
 
-/* --- member --------------------------------------------------------------------------------- */
+/* --- member ----------------------------------------------------------------------------------- */
 
 static struct parsed parse_member_call(struct cel_parser *p, struct parsed target, struct str name)
 {
@@ -463,7 +463,7 @@ static struct parsed parse_member(struct cel_parser *p)
     return fail(p);
 }
 
-/* --- operators ------------------------------------------------------------------------------ */
+/* --- operators -------------------------------------------------------------------------------- */
 
 static struct parsed parse_unary(struct cel_parser *p)
 {

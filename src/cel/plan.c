@@ -61,7 +61,7 @@ static const struct cel_node *new_const(struct planner *p, const struct cel_expr
     return node;
 }
 
-/* --- attributes ----------------------------------------------------------------------------- */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 static const struct cel_node *new_attr_node(struct planner *p, const struct cel_expr *e,
                                             struct cel_attr *attr)
@@ -129,6 +129,11 @@ static const struct cel_node *plan_ident(struct planner *p, const struct cel_exp
 {
     if (e->constant)
         return new_const(p, e, *e->constant);
+    /* Upstream takes a variable that holds a type for the name of a type. */
+    if (e->type->kind == CEL_T_TYPE) {
+        const struct cel_value *type = cel_env_type(p->program->env, e->ident);
+        return type ? new_const(p, e, *type) : fail(p, "reference to undefined type: ", e->ident);
+    }
     struct cel_attr *attr = arena_new(p->arena, struct cel_attr);
     attr->id = e->id;
     attr->kind = CEL_ATTR_VAR;
@@ -191,7 +196,7 @@ static const struct cel_node *plan_conditional(struct planner *p, const struct c
     return new_attr_node(p, e, attr);
 }
 
-/* --- calls ---------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 /* The charge of the overload, or one by the name of the function. */
 static cel_cost_fn *cost_of(const struct cel_function *f, const struct cel_overload *only)
@@ -339,7 +344,7 @@ static const struct cel_node *plan_call(struct planner *p, const struct cel_expr
     return p->failed ? NULL : plan_operator(p, e, node);
 }
 
-/* --- aggregates and comprehensions ---------------------------------------------------------- */
+/* --- aggregates and comprehensions ------------------------------------------------------------ */
 
 /* A literal of constants is a constant. */
 static const struct cel_node *fold_aggregate(struct planner *p, const struct cel_expr *e,

@@ -33,7 +33,7 @@ static struct cel_value type_of(const struct cel_call *call)
     return cel_type_value(cel_type_of(call->args[0]));
 }
 
-/* --- numbers -------------------------------------------------------------------------------- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 /* Go's ParseUint(s, 10, 64): digits only. */
 static bool parse_digits(struct str s, uint64_t *ret)
@@ -119,7 +119,7 @@ static struct cel_value timestamp_to_int(const struct cel_call *call)
     return cel_int(call->args[0].sec);
 }
 
-/* --- texts ---------------------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
 static struct cel_value string_to_bytes(const struct cel_call *call)
 {
@@ -175,7 +175,7 @@ static struct cel_value to_string(const struct cel_call *call)
     return s;
 }
 
-/* --- times ---------------------------------------------------------------------------------- */
+/* --- times ------------------------------------------------------------------------------------ */
 
 static struct cel_value string_to_duration(const struct cel_call *call)
 {
@@ -210,7 +210,7 @@ static struct cel_value int_to_timestamp(const struct cel_call *call)
     return i < UNIX_MIN || i > UNIX_MAX ? text_error("timestamp overflow") : cel_timestamp(i, 0);
 }
 
-/* --- contains, startsWith, endsWith --------------------------------------------------------- */
+/* --- contains, startsWith, endsWith ----------------------------------------------------------- */
 
 static bool both_strings(const struct cel_call *call)
 {
@@ -237,7 +237,7 @@ static struct cel_value ends_with(const struct cel_call *call)
                               : cel_no_such_overload();
 }
 
-/* --- costs ---------------------------------------------------------------------------------- */
+/* --- costs ------------------------------------------------------------------------------------ */
 
 static uint64_t cost_first(const struct cel_call *call, struct cel_value result)
 {
@@ -284,7 +284,7 @@ static bool estimate_to_string(const struct cel_estimate_call *call, struct cel_
     return true;
 }
 
-/* --- the table ------------------------------------------------------------------------------ */
+/* --- the table -------------------------------------------------------------------------------- */
 
 #define TO(r, id_, a, fn_)      \
     {.function = #r,            \

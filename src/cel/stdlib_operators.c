@@ -20,7 +20,7 @@ struct cel_value cel_not_supported(const struct cel_call *call)
     return cel_error(call->eval->arena, "no such overload: %s", call->overload->function);
 }
 
-/* --- times ---------------------------------------------------------------------------------- */
+/* --- times ------------------------------------------------------------------------------------ */
 
 /* Years 1 to 9999. */
 #define UNIX_MIN (-62135596800)
@@ -50,7 +50,7 @@ static struct cel_value between_times(struct cel_value a, struct cel_value b)
     return overflow ? INT_OVERFLOW : cel_duration(ns);
 }
 
-/* --- arithmetic ----------------------------------------------------------------------------- */
+/* --- arithmetic ------------------------------------------------------------------------------- */
 
 static struct cel_value join(const struct cel_call *call, struct cel_value a, struct cel_value b)
 {
@@ -279,7 +279,7 @@ static struct cel_value size(const struct cel_call *call)
     }
 }
 
-/* --- costs ---------------------------------------------------------------------------------- */
+/* --- costs ------------------------------------------------------------------------------------ */
 
 static uint64_t cost_join(const struct cel_call *call, struct cel_value result)
 {
@@ -299,7 +299,7 @@ static bool estimate_in_list(const struct cel_estimate_call *call, struct cel_es
     return true;
 }
 
-/* --- the table ------------------------------------------------------------------------------ */
+/* --- the table -------------------------------------------------------------------------------- */
 
 #define OP2(fn_, name, id_, a, b, r)             \
     {.function = (name),                         \

@@ -6,7 +6,7 @@
 
 enum mode { MODE_PATH, MODE_HOST, MODE_ZONE, MODE_USER, MODE_QUERY, MODE_FRAGMENT };
 
-/* --- escapes ------------------------------------------------------------------------------------ */
+/* --- escapes ---------------------------------------------------------------------------------- */
 
 static bool is_in(char c, const char *set)
 {
@@ -114,7 +114,7 @@ bool go_url_query_unescape(struct str text, struct arena *a, struct str *ret_tex
     return valid;
 }
 
-/* --- host --------------------------------------------------------------------------------------- */
+/* --- host ------------------------------------------------------------------------------------- */
 
 static size_t find_last(struct str s, char c)
 {
@@ -237,7 +237,7 @@ static bool parse_authority(struct str authority, struct arena *a, struct go_url
            parse_user(str_slice(authority, 0, at), a, url, error);
 }
 
-/* --- whole URLs --------------------------------------------------------------------------------- */
+/* --- whole URLs ------------------------------------------------------------------------------- */
 
 /* Decodes a path or fragment, and keeps what was written if it would be written differently. */
 static bool set_escaped(struct str raw, enum mode mode, struct arena *a, struct str *decoded,

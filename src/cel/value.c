@@ -31,7 +31,7 @@ struct cel_value cel_no_such_overload(void)
     return (struct cel_value){.kind = CEL_ERROR, .s = STR("no such overload")};
 }
 
-/* --- lists ---------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 struct cel_value cel_list_of(struct arena *a, const struct cel_value *items, size_t n)
 {
@@ -69,7 +69,7 @@ struct cel_value cel_list_at(const struct cel_list *list, uint64_t i)
     return list->items[i];
 }
 
-/* --- maps ----------------------------------------------------------------------------------- */
+/* --- maps ------------------------------------------------------------------------------------- */
 
 #define MAP_INDEX_FROM 8 /* entries; smaller maps are searched one by one */
 
@@ -227,7 +227,7 @@ const struct cel_value *cel_map_find(const struct cel_map *map, struct cel_value
     return e ? &e->value : map->fallback;
 }
 
-/* --- what holds for all values -------------------------------------------------------------- */
+/* --- what holds for all values ---------------------------------------------------------------- */
 
 const struct cel_type *cel_type_of(struct cel_value v)
 {

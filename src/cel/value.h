@@ -151,7 +151,7 @@ struct cel_value cel_no_such_overload(void);
 void cel_value_write(struct cel_value v, struct buf *out);
 struct str cel_go_type(struct cel_value v);
 
-/* --- lists ---------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 /*
  * A list is an array, or two lists one after the other: concatenation is O(1) as in upstream. n may
@@ -171,7 +171,7 @@ struct cel_value cel_list_concat(struct arena *a, const struct cel_list *left,
                                  const struct cel_list *right);
 struct cel_value cel_list_at(const struct cel_list *list, uint64_t i); /* i < n */
 
-/* --- maps ----------------------------------------------------------------------------------- */
+/* --- maps ------------------------------------------------------------------------------------- */
 
 struct cel_map_entry {
     struct cel_value key, value;
@@ -208,7 +208,7 @@ static inline struct cel_value cel_map_value(const struct cel_map *map)
     return (struct cel_value){.kind = CEL_MAP, .map = map};
 }
 
-/* --- what holds for all values ------------------------------------------------------------------ */
+/* --- what holds for all values ---------------------------------------------------------------- */
 
 /* type(v); for a list or map without its parameters. */
 const struct cel_type *cel_type_of(struct cel_value v);

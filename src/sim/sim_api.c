@@ -221,7 +221,7 @@ static void keep_other_part(struct serving *s, const struct json_value *before,
 static int patched(struct serving *s, struct object **ret_object, struct err *reterr)
 {
     struct buf text = BUF_INIT;
-    struct json_value before, after;
+    struct json_value before, after = {.kind = JSON_NULL};
     object_encode(s->request->kind, object_body(s->current), ENCODING_JSON, &text);
     struct str copy = arena_dup(&s->arena, buf_str(&text));
     buf_release(&text);
@@ -230,6 +230,8 @@ static int patched(struct serving *s, struct object **ret_object, struct err *re
         r = apply(s, &before, &after, reterr);
     if (r < 0)
         return r;
+    if (after.kind != JSON_OBJECT)
+        return err_set(reterr, -EINVAL, "expected an object");
     if (conflicts(s, &after))
         return -EBUSY;
     keep_other_part(s, &before, &after);
@@ -245,7 +247,7 @@ static int patched(struct serving *s, struct object **ret_object, struct err *re
 
 static void serve_patch(struct serving *s)
 {
-    struct object *o;
+    struct object *o = NULL;
     struct err err;
     int r = patched(s, &o, &err);
     if (r == -EBUSY) {

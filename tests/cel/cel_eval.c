@@ -15,7 +15,7 @@
 #include "cel/regex/regex.h"
 #include "codec/json.h"
 
-/* --- regular expressions ------------------------------------------------------------------------ */
+/* --- regular expressions ---------------------------------------------------------------------- */
 
 static int nibble(char c)
 {
@@ -76,7 +76,7 @@ static void regex_case(struct str rest, struct arena *a)
     printf("\n");
 }
 
-/* --- expressions -------------------------------------------------------------------------------- */
+/* --- expressions ------------------------------------------------------------------------------ */
 
 struct cel_case {
     struct str expression;

@@ -47,9 +47,10 @@ const (
 
 type generator struct {
 	*rand.Rand
-	vars map[kind][]string // variables of macros in scope
-	list bool              // DRAListTypeAttributes
-	n    int
+	vars  map[kind][]string // variables of macros in scope
+	list  bool              // DRAListTypeAttributes
+	wrong bool              // kinds may be wrong
+	n     int
 }
 
 func (g *generator) pick(of ...string) string { return of[g.Intn(len(of))] }
@@ -111,7 +112,7 @@ func (g *generator) with(k kind, name string, make func() string) string {
 }
 
 func (g *generator) expr(k kind, depth int) string {
-	if g.Intn(40) == 0 { // something else
+	if g.wrong && g.Intn(25) == 0 { // something else
 		k = kind(g.Intn(int(kinds)))
 	}
 	if vars := g.vars[k]; len(vars) > 0 && g.Intn(3) == 0 {
@@ -396,7 +397,7 @@ func (g *generator) listCall(k kind, d int) string {
 	case 10:
 		switch k {
 		case ints:
-			return "lists.range(" + g.pick("0", "3", "5", e(anInt)) + ")"
+			return "lists.range(" + g.pick("0", "3", "5", e(anInt)+" % 50") + ")" // upstream makes a list of any size
 		case strs:
 			return g.pick(e(aString)+".split("+e(aString)+g.pick("", ", "+e(anInt))+")", e(aString)+".findAll("+g.pick(g.regex(), e(aString))+g.pick("", ", "+e(anInt))+")")
 		}
@@ -481,7 +482,7 @@ func (g *generator) slices() []resourceapi.ResourceSliceSpec {
 func drawCase(r *rand.Rand) celCase {
 	g := &generator{Rand: r, vars: map[kind][]string{}}
 	c := celCase{ConsumableCapacity: r.Intn(4) > 0, ListTypeAttributes: r.Intn(3) == 0}
-	g.list = c.ListTypeAttributes
+	g.list, g.wrong = c.ListTypeAttributes, r.Intn(3) == 0
 	k := aBool
 	if r.Intn(30) == 0 {
 		k = kind(r.Intn(int(kinds)))

@@ -27,6 +27,7 @@ var (
 	tap           = flag.Bool("tap", false, "print TAP")
 	doExtract     = flag.Bool("extract", false, "print the corpus of the folders named, as corpus.json")
 	oneExpression = flag.String("e", "", "compare only this expression, on random devices")
+	noCorpus      = flag.Bool("no-corpus", false, "only random expressions")
 	texts         = flag.Bool("texts", false, "the texts of compile errors must be the same, too")
 	show          = flag.Int("show", 20, "print at most so many differences")
 )
@@ -216,6 +217,9 @@ func compareExpressions(p *program) bool {
 		return t.end()
 	}
 	for i, expression := range corpus() {
+		if *noCorpus {
+			break
+		}
 		for features := range 4 {
 			g := &generator{Rand: rand.New(rand.NewSource(int64(i))), list: features%2 == 1}
 			one(fmt.Sprintf("corpus %d", i), celCase{expression, features/2 == 1, features%2 == 1, g.slices()})

@@ -30,6 +30,7 @@ type step struct {
 	DeleteRules  []string                       `json:"deleteRules,omitempty"`
 	Rules        []resourcebeta.DeviceTaintRule `json:"rules,omitempty"`
 	Nodes        []v1.Node                      `json:"nodes,omitempty"`
+	Classes      []resourceapi.DeviceClass      `json:"classes,omitempty"`
 	Claims       []resourceapi.ResourceClaim    `json:"claims"`
 	On           []string                       `json:"on"`
 }

@@ -547,7 +547,15 @@ func (g *generator) claim() resourceapi.ResourceClaim {
 
 func (g *generator) step(number int) step {
 	s := step{}
-	for range pick(g, 1, 1, 1, 2, 2, 3) {
+	if number > 0 && g.chance(40) {
+		// The same specs as before, as in pods of one template.
+		for _, c := range g.k.Steps[number-1].Claims {
+			again := c.DeepCopy()
+			again.Name = g.name("claim")
+			s.Claims = append(s.Claims, *again)
+		}
+	}
+	for again := len(s.Claims) == 0; again; again = len(s.Claims) < 3 && g.chance(35) {
 		s.Claims = append(s.Claims, g.claim())
 	}
 	for _, i := range g.Perm(len(g.k.Nodes)) {
@@ -578,6 +586,9 @@ func (g *generator) step(number int) step {
 	}
 	if g.chance(5) {
 		s.Rules = append(s.Rules, g.rule("rule-0"))
+	}
+	if g.chance(5) {
+		s.Classes = append(s.Classes, g.class(g.k.Classes[0].Name))
 	}
 	if g.chance(5) {
 		s.Nodes = append(s.Nodes, g.node(g.nodeName()))

@@ -140,6 +140,9 @@ func (c *cluster) step(s *step) ([]answer, error) {
 	for i := range s.Nodes {
 		c.nodes[s.Nodes[i].Name] = &s.Nodes[i]
 	}
+	for i := range s.Classes {
+		c.classes[s.Classes[i].Name] = &s.Classes[i]
+	}
 	var claims []*resourceapi.ResourceClaim
 	for i := range s.Claims {
 		claims = append(claims, &s.Claims[i])

@@ -31,7 +31,6 @@ var (
 // withDevices makes a case one about devices: most other topics are left out.
 func (g *generator) withDevices() {
 	g.devices = &devices{taken: map[string]bool{}}
-	g.intensity["selectors"] = 0 // CELNOTYET
 	for _, topic := range []string{"unschedulable", "taints", "images", "declaredFeatures", "owners", "nominated", "gates",
 		"podResources", "overhead", "priority", "nodeSelector", "nodeAffinity", "podAffinity", "podAntiAffinity", "spread",
 		"hostNetwork", "ports", "storage", "resize", "longLists", "longLabels", "terminating"} {
@@ -295,7 +294,8 @@ func (g *generator) allocated(spec, status tree) {
 		allocation["nodeSelector"] = g.deviceSelector()
 	}
 	status["allocation"] = allocation
-	if g.chance(0.4) {
+	// Of several that PostFilter may deallocate upstream picks any.
+	if len(g.devices.taken) > 1 || g.chance(0.3) {
 		status["reservedFor"] = []any{tree{"resource": "pods", "name": "other", "uid": "other"}}
 	}
 }

@@ -12,15 +12,15 @@
 #include "base/time.h"
 #include "engine_fixture.h"
 
-#define PREEMPTION                                                                      \
+#define PREEMPTION \
     "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
 
-#define SPEC                                                                                \
-    "'spec':{'devices':{'requests':[{'name':'r','exactly':{'deviceClassName':'gpu',"        \
+#define SPEC                                                                         \
+    "'spec':{'devices':{'requests':[{'name':'r','exactly':{'deviceClassName':'gpu'," \
     "'allocationMode':'ExactCount','count':1}}]}}"
-#define ALLOCATED(device)                                                                 \
-    "'allocation':{'devices':{'results':[{'request':'r','driver':'d','pool':'n0','device':'" \
-    device "'}]},'nodeSelector':{'nodeSelectorTerms':[{'matchFields':[{'key':"            \
+#define ALLOCATED(device)                                                                   \
+    "'allocation':{'devices':{'results':[{'request':'r','driver':'d','pool':'n0','device':" \
+    "'" device "'}]},'nodeSelector':{'nodeSelectorTerms':[{'matchFields':[{'key':"          \
     "'metadata.name','operator':'In','values':['n0']}]}]}}"
 #define RESERVED(pod) "'reservedFor':[{'resource':'pods','name':'" pod "','uid':'" pod "'}]"
 #define FINALIZER     "'finalizers':['resource.kubernetes.io/delete-protection'],"
@@ -69,8 +69,8 @@ static void scene(struct fixture *f, int devices, const char *more)
         fixture_add(f, slice("n0", devices, more));
 }
 
-#define CLAIM_OF(of) "'resourceClaims':[{'name':'c','resourceClaimName':'" of "'}]"
-#define ADD_USER(f, pod, of)  ADD_POD(f, .name = (pod), .spec = CLAIM_OF(of))
+#define CLAIM_OF(of)         "'resourceClaims':[{'name':'c','resourceClaimName':'" of "'}]"
+#define ADD_USER(f, pod, of) ADD_POD(f, .name = (pod), .spec = CLAIM_OF(of))
 
 static const char *message_of(struct fixture *f, const char *pod)
 {
@@ -130,9 +130,9 @@ static void pods_without_claims_get_upstreams_message(void **state)
     scene(&f, 0, "");
     ADD_POD(&f, .name = "p", .cpu = "100");
     fixture_schedule(&f);
-    assert_string_equal(message_of(&f, "p"),
-                        "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, "
-                        PREEMPTION);
+    assert_string_equal(
+        message_of(&f, "p"),
+        "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, " PREEMPTION);
     fixture_release(&f);
 }
 
@@ -218,7 +218,9 @@ static void failed_writes_hold_nothing(void **state)
         bool at_status;
         int status;
         const char *reason;
-    } cases[] = {{false, 500, "broken"}, {true, 500, "broken"}, {true, 0, "no answer"},
+    } cases[] = {{false, 500, "broken"},
+                 {true, 500, "broken"},
+                 {true, 0, "no answer"},
                  {true, 422, "too many"}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct fixture f;
@@ -266,8 +268,8 @@ static void conflicts_are_retried_with_the_latest_claim(void **state)
             expect(&f, "GET resourceclaims default/c", 200, "", claim("c", 9 + i, FINALIZER, ""));
     }
     expect_none(&f);
-    assert_non_null(strstr(message_of(&f, "p"),
-                           "add allocation and reservation to claim default/c: Conflict"));
+    assert_non_null(
+        strstr(message_of(&f, "p"), "add allocation and reservation to claim default/c: Conflict"));
     fixture_release(&f);
 }
 
@@ -425,11 +427,11 @@ static void unused_claims_elsewhere_are_deallocated(void **state)
 /* --- binding conditions ----------------------------------------------------------------------- */
 
 #define CONDITIONS ",'bindingConditions':['Ready'],'bindingFailureConditions':['Broken']"
-#define CONDITIONAL                                                                      \
-    "'allocation':{'devices':{'results':[{'request':'r','driver':'d','pool':'n0',"       \
-    "'device':'dev0'" CONDITIONS "}]},'allocationTimestamp':'1970-01-01T00:16:40Z'}," \
-    RESERVED("p")
-#define DEVICE_STATUS(type)                                                           \
+#define CONDITIONAL                                                                \
+    "'allocation':{'devices':{'results':[{'request':'r','driver':'d','pool':'n0'," \
+    "'device':'dev0'" CONDITIONS                                                   \
+    "}]},'allocationTimestamp':'1970-01-01T00:16:40Z'}," RESERVED("p")
+#define DEVICE_STATUS(type)                                                              \
     ",'devices':[{'driver':'d','pool':'n0','device':'dev0','conditions':[{'type':'" type \
     "','status':'True','reason':'R','message':'M'}]}]"
 
@@ -478,8 +480,8 @@ static void a_broken_device_ends_the_attempt(void **state)
                    claim("c", 4, FINALIZER, CONDITIONAL DEVICE_STATUS("Broken")));
     fixture_schedule(&f);
     assert_null(fixture_binding(&f, "p"));
-    assert_non_null(strstr(message_of(&f, "p"),
-                           "device binding failed: claim=c, reason=R, message=\"M\""));
+    assert_non_null(
+        strstr(message_of(&f, "p"), "device binding failed: claim=c, reason=R, message=\"M\""));
     expect(&f, WRITE_STATUS "c", 200, "", NULL); /* unreserved */
     /* The next attempt deallocates the claim. */
     fixture_update(&f, claim("c", 4, FINALIZER, CONDITIONAL DEVICE_STATUS("Broken")),
@@ -503,9 +505,10 @@ static void a_device_that_is_never_ready_times_out(void **state)
 
 /* --- extended resources ----------------------------------------------------------------------- */
 
-#define GPU_POD                                                                          \
-    "'containers':[{'name':'a','resources':{'requests':{'example.com/gpu':'2'}}},"       \
-    "{'name':'b','resources':{'requests':{'cpu':'1','deviceclass.resource.kubernetes.io/gpu':'1'}}}]"
+#define GPU_POD                                                                           \
+    "'containers':[{'name':'a','resources':{'requests':{'example.com/gpu':'2'}}},"        \
+    "{'name':'b','resources':{'requests':{'cpu':'1','deviceclass.resource.kubernetes.io/" \
+    "gpu':'1'}}}]"
 
 static struct object *extended_claim(int version, const char *meta, const char *status)
 {
@@ -537,8 +540,8 @@ static void extended_resources_get_a_claim(void **state)
     extended_scene(&f, 3);
     ADD_POD(&f, .name = "p", .spec = GPU_POD);
     fixture_schedule(&f);
-    const char *body = expect(&f, "CREATE resourceclaims default/", 201, "",
-                              extended_claim(5, "", ""));
+    const char *body =
+        expect(&f, "CREATE resourceclaims default/", 201, "", extended_claim(5, "", ""));
     assert_string_equal(
         body, "{'apiVersion':'resource.k8s.io/v1','kind':'ResourceClaim','metadata':{'generateName'"
               ":'p-extended-resources-','namespace':'default','annotations':{'resource.kubernetes."

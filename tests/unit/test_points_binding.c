@@ -753,7 +753,8 @@ static void a_pod_that_goes_while_it_is_bound_frees_its_room(void **state)
             ADD_POD(&f, .name = "q", .cpu = "800m", .memory = "1Gi");
             fixture_schedule(&f);
             assert_told(&f, "q", "Unschedulable",
-                        "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are "
+                        "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, "
+                        "preemption: 0/1 nodes are "
                         "available: 1 No preemption victims found for incoming pod.");
             fixture_binding(&f, "p")->answered = true; /* below */
             uint64_t id = fixture_last(&f, WRITE_BINDING, "p")->id;

@@ -112,9 +112,8 @@ static void unusable_claims_are_told(void **state)
                                          cases[i].status));
         ADD_POD(&f, .spec = USES("c"));
         fixture_settle(&f);
-        assert_string_equal(
-            fixture_last(&f, WRITE_EVENT, "p")->message,
-            textf("0/2 nodes are available: %s. not found", cases[i].message));
+        assert_string_equal(fixture_last(&f, WRITE_EVENT, "p")->message,
+                            textf("0/2 nodes are available: %s. not found", cases[i].message));
         fixture_release(&f);
     }
 }

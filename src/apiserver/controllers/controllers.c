@@ -4,8 +4,8 @@
 #include "apiserver/controllers/controllers_internal.h"
 #include "base/time.h"
 
-#define RETRY_FIRST (20 * NSEC_PER_MSEC)
-#define RETRY_LAST  (10 * NSEC_PER_SEC)
+#define RETRY_FIRST  (20 * NSEC_PER_MSEC)
+#define RETRY_LAST   (10 * NSEC_PER_SEC)
 /* Then the object is left alone until it changes: nothing is tried forever. */
 #define MAX_FAILURES 16
 
@@ -164,10 +164,8 @@ void leave_home(struct item *item)
     drop_if_empty(bucket);
 }
 
-void set_home(struct controllers *c, struct item *item, struct map *map, struct str namespace,
-              struct str name)
+void set_home(struct item *item, struct map *map, struct str namespace, struct str name)
 {
-    (void)c;
     leave_home(item);
     item->home = get_bucket(map, namespace, name);
     item->home_at = item->home->items.n;
@@ -187,7 +185,7 @@ void mark(struct controllers *c, struct item *item)
     vec_push(&c->queue, item);
 }
 
-void mark_bucket(struct controllers *c, const struct bucket *bucket)
+static void mark_bucket(struct controllers *c, const struct bucket *bucket)
 {
     for (size_t i = 0; bucket && i < bucket->items.n; i++)
         mark(c, bucket->items.v[i]);
@@ -222,7 +220,8 @@ bool missing_for_long(struct controllers *c, struct item *item)
 
 /* --- changes ---------------------------------------------------------------------------------- */
 
-bool controllers_use(enum kind_id kind)
+/* Whether the controllers read objects of this kind. */
+static bool is_used(enum kind_id kind)
 {
     switch (kind) {
     case KIND_POD:
@@ -289,18 +288,18 @@ static void index_volume(struct controllers *c, struct item *item)
     const struct persistent_volume *volume = object_persistent_volume(item->object);
     const struct object_reference *claim = volume->spec.claim_ref;
     if (claim)
-        set_home(c, item, &c->volumes_of_claim, claim->namespace, claim->name);
+        set_home(item, &c->volumes_of_claim, claim->namespace, claim->name);
     else
-        set_home(c, item, &c->volumes_of_class, STR(""), volume_class(volume));
+        set_home(item, &c->volumes_of_class, STR(""), volume_class(volume));
 }
 
 static void index_claim(struct controllers *c, struct item *item)
 {
     const struct persistent_volume_claim *claim = object_persistent_volume_claim(item->object);
     if (claim->spec.volume_name.n)
-        set_home(c, item, &c->claims_of_volume, STR(""), claim->spec.volume_name);
+        set_home(item, &c->claims_of_volume, STR(""), claim->spec.volume_name);
     else
-        set_home(c, item, &c->claims_of_class, STR(""), claim_class(claim));
+        set_home(item, &c->claims_of_class, STR(""), claim_class(claim));
 }
 
 /* Keeps the indexes; before and after may be NULL. */
@@ -423,7 +422,7 @@ static struct item *item_of(struct controllers *c, const struct object *o)
 void controllers_object_changed(struct controllers *c, struct object *before, struct object *after)
 {
     struct object *o = after ? after : before;
-    if (!o || !controllers_use(object_kind(o)->id))
+    if (!o || !is_used(object_kind(o)->id))
         return;
     struct item *item = item_of(c, o);
     struct object *old = item->object;

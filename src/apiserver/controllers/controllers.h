@@ -67,9 +67,10 @@ struct controllers *controllers_new(const struct controllers_options *options)
     __attribute__((returns_nonnull));
 struct controllers *controllers_free(struct controllers *c);
 
-/* Whether the controllers read objects of this kind. */
-bool controllers_use(enum kind_id kind);
-/* An object was added (before NULL), changed, or deleted (after NULL). */
+/*
+ * An object was added (before NULL), changed, or deleted (after NULL). Those of kinds that the
+ * controllers do not read are ignored.
+ */
 void controllers_object_changed(struct controllers *c, struct object *before, struct object *after);
 /* status: of HTTP; 0: no response. */
 void controllers_write_done(struct controllers *c, uint64_t id, int status, int64_t now);

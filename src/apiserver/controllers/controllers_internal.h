@@ -94,13 +94,11 @@ const struct object *find_object(const struct controllers *c, enum kind_id kind,
 /* The bucket of that key, or NULL. namespace is empty for cluster-scoped names. */
 struct bucket *find_bucket(const struct map *map, struct str namespace, struct str name);
 /* Puts it into the bucket, and takes it out of the one where it was. */
-void set_home(struct controllers *c, struct item *item, struct map *map, struct str namespace,
-              struct str name);
+void set_home(struct item *item, struct map *map, struct str namespace, struct str name);
 void leave_home(struct item *item);
 
 /* Looks at the item in this or the next run. NULL is allowed. */
 void mark(struct controllers *c, struct item *item);
-void mark_bucket(struct controllers *c, const struct bucket *bucket);
 void look_again(struct controllers *c, struct item *item, int64_t at);
 /*
  * Since when each look at the item has called this. An item waits for the provisioner, or for an

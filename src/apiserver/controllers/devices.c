@@ -101,7 +101,7 @@ static struct str ensure_claim(struct controllers *c, struct item *item,
     const struct object *template =
         find_object(c, KIND_RESOURCE_CLAIM_TEMPLATE, ns, entry->resource_claim_template_name);
     if (!template) {
-        set_home(c, item, &c->pods_of_template, ns, entry->resource_claim_template_name);
+        set_home(item, &c->pods_of_template, ns, entry->resource_claim_template_name);
         return STR("");
     }
     struct object *o = make_claim(pod, entry->name, object_resource_claim_template(template), name);

@@ -33,7 +33,7 @@ int parse_check_utf8(struct parser *p, struct str text)
     return 0;
 }
 
-/* --- nodes -------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static struct node *new_node(struct parser *p, enum node_op op, struct node **sub, size_t n)
 {
@@ -122,7 +122,7 @@ static int measure(struct parser *p, struct node *node)
     return 0;
 }
 
-/* --- items: the current concatenation ----------------------------------------------------------- */
+/* --- items: the current concatenation --------------------------------------------------------- */
 
 static struct parse_group *group(struct parser *p)
 {
@@ -212,7 +212,7 @@ static int push_dot(struct parser *p)
     return push(p, new_class(p, &set));
 }
 
-/* --- groups and alternatives -------------------------------------------------------------------- */
+/* --- groups and alternatives ------------------------------------------------------------------ */
 
 /* Ends the concatenation of the innermost group and returns it as one node. */
 static int end_concat(struct parser *p, struct node **ret_node)
@@ -381,7 +381,7 @@ static int parse_open(struct parser *p)
     return r == 1 ? parse_fail(p, "invalid or unsupported Perl syntax", parse_since(p, begin)) : r;
 }
 
-/* --- repetition --------------------------------------------------------------------------------- */
+/* --- repetition ------------------------------------------------------------------------------- */
 
 /*
  * Applies a repetition to the last item. `before` begins with the operator, which has been read;
@@ -484,7 +484,7 @@ static int parse_repeat(struct parser *p, struct str last, struct str *ret_last)
     return repeat(p, node, before, last);
 }
 
-/* --- everything --------------------------------------------------------------------------------- */
+/* --- everything ------------------------------------------------------------------------------- */
 
 /* \Q...\E */
 static int parse_quoted(struct parser *p)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cel/regex/parse.h"
 
-/* --- named groups of ASCII characters ----------------------------------------------------------- */
+/* --- named groups of ASCII characters --------------------------------------------------------- */
 
 struct ascii_class {
     const char *name;
@@ -121,7 +121,7 @@ int parse_class_escape(struct parser *p, struct rune_set *set, bool *ret_found)
     return 0;
 }
 
-/* --- escapes ------------------------------------------------------------------------------------ */
+/* --- escapes ---------------------------------------------------------------------------------- */
 
 static int hex_digit(uint32_t c)
 {
@@ -225,7 +225,7 @@ int parse_escape(struct parser *p, uint32_t *ret_rune)
     return r == 1 ? parse_fail(p, "invalid escape sequence", parse_since(p, begin)) : r;
 }
 
-/* --- brackets ----------------------------------------------------------------------------------- */
+/* --- brackets --------------------------------------------------------------------------------- */
 
 /* [:alpha:] and [:^alpha:]. */
 static int parse_posix_class(struct parser *p, struct rune_set *set, bool *ret_found)

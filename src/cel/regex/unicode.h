@@ -38,7 +38,7 @@ bool rune_set_add_class(struct rune_set *set, struct str name);
 /* The next character that differs by case only, as Go's SimpleFold; rune if there is none. */
 uint32_t rune_fold(uint32_t rune);
 
-/* --- tables, from unicode_table.c --------------------------------------------------------------- */
+/* --- tables, from unicode_table.c ------------------------------------------------------------- */
 
 /* A category: the mask of its leaves. A script: its number. */
 struct unicode_name {

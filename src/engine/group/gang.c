@@ -73,8 +73,8 @@ static void clear_nomination(struct groups *g, struct berth_pod *pod)
 static void reject_held(struct groups *g, const struct group_member *member)
 {
     struct binding_cycle *bc = member->state == MEMBER_ASSUMED
-                                      ? binding_cycle_of(g->bindings, pod_info_key(member->pod))
-                                      : NULL;
+                                   ? binding_cycle_of(g->bindings, pod_info_key(member->pod))
+                                   : NULL;
     if (bc && bc->holds && bc->waiting.waits.n)
         permit_reject(bc, bc->waiting.waits.v[0].handle,
                       STR("the gang has lost a member and gives up what it holds"));

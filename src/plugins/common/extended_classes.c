@@ -100,7 +100,7 @@ static void *make(const struct berth_host *host, struct berth_handle *h)
 static void free_classes(void *data)
 {
     struct extended_classes *e = data;
-    map_each(entry, &e->by_resource)
+    map_each (entry, &e->by_resource)
         class_free(entry->value);
     map_release(&e->by_resource);
     buf_release(&e->key);

@@ -24,8 +24,7 @@ static void new_share_id(void *ctx, char uuid[37])
     uint64_t a = rand_u64(rand), b = rand_u64(rand);
     snprintf(uuid, 37, "%08x-%04x-4%03x-%04x-%012llx", (unsigned)(a >> 32),
              (unsigned)(a >> 16 & 0xffff), (unsigned)(a & 0xfff),
-             (unsigned)(0x8000 | (b >> 48 & 0x3fff)),
-             (unsigned long long)(b & 0xffffffffffffULL));
+             (unsigned)(0x8000 | (b >> 48 & 0x3fff)), (unsigned long long)(b & 0xffffffffffffULL));
 }
 
 static void need_arena(struct allocation_run *run)

@@ -14,6 +14,8 @@ struct allocator *allocator_new(struct devices *d, const struct resource_claim *
     arena_init(&a->arena, 0);
     a->plans = arena_array(&a->arena, struct claim_plan, n);
     a->n = n;
+    a->memo = memo_get(d, claims, n);
+    a->class_changes = d->class_changes;
     for (size_t i = 0; i < n; i++) {
         a->before_last = a->end;
         claim_plan_make(d, claims[i], true, &a->arena, &a->end, &a->plans[i]);
@@ -27,6 +29,7 @@ struct allocator *allocator_free(struct allocator *a)
         return NULL;
     for (size_t i = 0; i < a->n; i++)
         claim_plan_release(&a->plans[i]);
+    memo_put(a->memo);
     arena_release(&a->arena);
     free(a);
     return NULL;
@@ -222,32 +225,49 @@ static enum step search(struct search *s)
     return r;
 }
 
-enum allocation_verdict allocator_allocate(const struct allocator *a, const struct node *node,
-                                           struct allocation *allocation)
+static enum allocation_verdict search_verdict(struct search *s)
+{
+    switch (search(s)) {
+    case STEP_FOUND:
+        return ALLOCATION_FOUND;
+    case STEP_NONE:
+        return s->view->has_invalid ? ALLOCATION_FAILED_ON_NODE : ALLOCATION_NONE;
+    case STEP_CANCELLED:
+        return ALLOCATION_CANCELLED;
+    case STEP_TOO_MANY:
+    case STEP_ERROR:
+        break;
+    }
+    return ALLOCATION_ERROR;
+}
+
+static enum allocation_verdict search_on(const struct allocator *a, const struct node *node,
+                                         struct allocation *allocation)
 {
     struct search s;
     search_init(&s, a, node, allocation);
-    enum allocation_verdict verdict = ALLOCATION_NONE;
-    switch (search(&s)) {
-    case STEP_FOUND:
-        verdict = ALLOCATION_FOUND;
-        break;
-    case STEP_NONE:
-        if (!s.view->has_invalid)
-            break;
-        buf_add_cstr(&s.error, "invalid resource pools were encountered");
-        verdict = ALLOCATION_FAILED_ON_NODE;
-        break;
-    case STEP_TOO_MANY:
-    case STEP_ERROR:
-        verdict = ALLOCATION_ERROR;
-        break;
-    case STEP_CANCELLED:
-        verdict = ALLOCATION_CANCELLED;
-        break;
-    }
+    enum allocation_verdict verdict = search_verdict(&s);
     if (allocation->arena && s.error.n > 0)
         allocation->error = arena_dup(allocation->arena, buf_str(&s.error));
     search_release(&s);
+    return verdict;
+}
+
+enum allocation_verdict allocator_allocate(const struct allocator *a, const struct node *node,
+                                           struct allocation *allocation)
+{
+    bool memorable = !allocation->last && a->class_changes == a->devices->class_changes;
+    const struct device_node *known = memorable ? devices_node(a->devices, node) : NULL;
+    _Atomic uint64_t *word = known ? &a->memo->words[known->number] : NULL;
+    uint64_t clock = known ? device_node_clock(a->devices, known) : 0;
+    uint64_t memo = known ? atomic_load_explicit(word, memory_order_relaxed) : 0;
+    enum allocation_verdict verdict = (enum allocation_verdict)((memo & 3) - 1);
+    if (memo == 0 || memo >> 2 != clock || (verdict == ALLOCATION_FOUND && allocation->arena)) {
+        verdict = search_on(a, node, allocation);
+        if (known && verdict <= ALLOCATION_FAILED_ON_NODE)
+            atomic_store_explicit(word, clock << 2 | ((uint64_t)verdict + 1), memory_order_relaxed);
+    }
+    if (verdict == ALLOCATION_FAILED_ON_NODE)
+        allocation->error = STR("invalid resource pools were encountered");
     return verdict;
 }

@@ -73,7 +73,9 @@ struct allocator {
     struct arena arena;
     struct claim_plan *plans;
     size_t n;
-    struct numbering end;         /* after the last claim */
+    struct verdict_memo *memo;
+    uint64_t class_changes; /* of the devices when it was made: the memo is for these classes */
+    struct numbering end;   /* after the last claim */
     struct numbering before_last; /* before it */
 };
 

@@ -2,8 +2,8 @@
 /* binding_conditions.c - conditions of devices that must be true before a pod is bound. */
 #include "plugins/dynamic_resources/dynamic_resources.h"
 
-static const struct allocated_device_status *
-status_of(const struct resource_claim *claim, const struct device_request_allocation_result *r)
+static const struct allocated_device_status *status_of(
+    const struct resource_claim *claim, const struct device_request_allocation_result *r)
 {
     for (size_t i = 0; i < claim->status.devices.n; i++) {
         const struct allocated_device_status *d = &claim->status.devices.v[i];

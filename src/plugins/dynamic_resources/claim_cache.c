@@ -78,14 +78,14 @@ static void watchers_free(struct claim_watchers *list)
 
 void claim_cache_release(struct claim_cache *c)
 {
-    map_each(e, &c->by_name)
+    map_each (e, &c->by_name)
         entry_free(e->value);
-    map_each(e, &c->pending)
+    map_each (e, &c->pending)
         pending_free(e->value);
     map_release(&c->by_name);
     map_release(&c->extended);
     map_release(&c->pending);
-    map_each(e, &c->watchers)
+    map_each (e, &c->watchers)
         watchers_free(e->value);
     map_release(&c->watchers);
     buf_release(&c->key);

@@ -55,7 +55,8 @@ static int count_slice(const struct devices *d, const struct class_entry *class,
 }
 
 static int count_pool(const struct devices *d, const struct class_entry *class,
-                      const struct pool *pool, const struct node *node, struct device_count *count)
+                      const struct device_pool *pool, const struct node *node,
+                      struct device_count *count)
 {
     for (size_t i = 0; i < pool->slices.n; i++) {
         int r = count_slice(d, class, pool->slices.v[i], node, count);

@@ -59,6 +59,7 @@ static bool reapply(struct devices *d, const struct device_taint_rule *rule)
             if (!rule_applies(rule, &slice->devices[i]))
                 continue;
             apply_rules(d, &slice->devices[i]);
+            pool_touch(d, slice->pool);
             any = true;
         }
     }
@@ -230,6 +231,8 @@ bool devices_object_changed(struct devices *d, struct object *before, struct obj
             add_slice(d, after);
         return true;
     case KIND_DEVICE_CLASS:
+        d->class_changes++;
+        memos_forget(d);
         class_entry_unref(map_del(&d->classes, name));
         if (after)
             add_class(d, after);
@@ -272,6 +275,7 @@ struct devices *devices_free(struct devices *d)
     }
     map_release(&d->ids);
     selectors_release(d);
+    memos_release(d);
     if (d->engine.release)
         d->engine.release(d->engine.ctx);
     buf_release(&d->key);

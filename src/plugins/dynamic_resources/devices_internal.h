@@ -26,7 +26,7 @@
 #include "base/vec.h"
 #include "plugins/dynamic_resources/devices.h"
 
-struct pool;
+struct device_pool;
 struct slice;
 struct slice_device;
 
@@ -83,7 +83,7 @@ enum slice_reach {
 struct slice {
     struct object *object;
     const struct resource_slice *api;
-    struct pool *pool;
+    struct device_pool *pool;
     struct slice_device *devices; /* as many as api->spec.devices */
     enum slice_reach reach;
     bool has_counters;       /* reaches every node, unless it reaches nothing */
@@ -95,7 +95,7 @@ struct slice {
 };
 
 /* All slices of (driver, name), sorted by name. */
-struct pool {
+struct device_pool {
     struct str driver, name;
     VEC(struct slice *) slices;
     /* Computed by devices_refresh. */
@@ -103,6 +103,7 @@ struct pool {
     bool wide, ill; /* is in devices.wide, devices.ill */
     bool unique;    /* no two devices have the same name, whatever the generation */
     bool counters;  /* some slice has or consumes counters */
+    uint64_t clock; /* of the last change of its slices or of what is taken of its devices */
     struct str key;
     char text[];
 };
@@ -111,7 +112,7 @@ struct pool {
 
 /* A pool as a node sees it: buildPool. */
 struct pool_view {
-    const struct pool *pool;
+    const struct device_pool *pool;
     bool incomplete, invalid; /* then without slices */
     bool has_conditions;
     LIST(struct slice *) slices;               /* with devices that may be for the node */
@@ -128,11 +129,13 @@ struct node_view {
 /* What is known by a node's name. Lives while there is such a node or a slice for it. */
 struct device_node {
     struct str name;
-    struct object *object;    /* NULL: no such node */
-    VEC(struct pool *) pools; /* with slices for its name */
+    struct object *object;           /* NULL: no such node */
+    VEC(struct device_pool *) pools; /* with slices for its name */
     struct node_view view;
     struct arena arena; /* of view */
     uint64_t epoch;     /* of `view`; differs from that of devices: out of date */
+    uint64_t clock;     /* when `view` was made */
+    uint32_t number;    /* index of memos */
     bool dirty;
     char text[];
 };
@@ -141,14 +144,21 @@ struct device_node {
  * The node's pools among the candidates. With every pool of the cluster as candidate the result is
  * the same as with the node's own, the wide and the ill ones.
  */
-void node_view_make(const struct devices *d, const struct node *node, struct pool *const *pools,
-                    size_t n, struct arena *a, struct node_view *ret_view);
+void node_view_make(const struct devices *d, const struct node *node,
+                    struct device_pool *const *pools, size_t n, struct arena *a,
+                    struct node_view *ret_view);
 /* The up to date view of the node: a kept one, or one made in the arena. */
 const struct node_view *devices_view(const struct devices *d, const struct node *node,
                                      struct arena *a);
 /* Does a device with perDeviceNodeSelection reach the node? -EINVAL if its fault is to be told. */
 int slice_device_reaches(const struct slice_device *device, const struct node *node,
                          bool *ret_reaches);
+
+/* The node if its kept view is up to date, else NULL. */
+const struct device_node *devices_node(const struct devices *d, const struct node *node);
+/* When something last changed that a search on the node depends on. */
+uint64_t device_node_clock(const struct devices *d, const struct device_node *node);
+void pool_touch(struct devices *d, struct device_pool *pool);
 
 void pools_add_slice(struct devices *d, struct slice *slice);
 void pools_remove_slice(struct devices *d, struct slice *slice);
@@ -185,6 +195,31 @@ struct selector_engine selector_cel(const struct device_features *features);
 uint32_t selector_number_get(struct devices *d);
 void selector_number_put(struct devices *d, uint32_t number);
 
+/* --- verdicts --------------------------------------------------------------------------------- */
+
+/*
+ * Verdicts for claims with the same spec, by node. Pods of one template ask the same question on
+ * every node, and between two of them only a few nodes change.
+ */
+struct verdict_memo {
+    struct str key;
+    uint32_t refs; /* allocators */
+    uint64_t used;
+    _Atomic uint64_t *words; /* by device_node.number: clock of the node * 4 + verdict + 1 */
+    size_t n;
+    char text[];
+};
+
+/* Adds a reference. Engine's thread. */
+struct verdict_memo *memo_get(struct devices *d, const struct resource_claim *const *claims,
+                              size_t n);
+void memo_put(struct verdict_memo *m);
+/* All of them are out of date. */
+void memos_forget(struct devices *d);
+void memos_release(struct devices *d);
+/* A new node has the number. */
+void memos_add_number(struct devices *d, uint32_t number);
+
 /* --- all -------------------------------------------------------------------------------------- */
 
 struct class_entry {
@@ -198,18 +233,26 @@ void class_entry_unref(struct class_entry *c);
 struct devices {
     struct device_features features;
     struct selector_engine engine;
-    bool stable;                /* upstream's stable allocator is used */
-    struct map ids;             /* → struct device_id */
-    struct map slices;          /* by name → struct slice */
-    struct map pools;           /* → struct pool */
-    struct map nodes;           /* by name → struct device_node */
-    struct map classes;         /* by name → struct class_entry */
+    bool stable;        /* upstream's stable allocator is used */
+    struct map ids;     /* → struct device_id */
+    struct map slices;  /* by name → struct slice */
+    struct map pools;   /* → struct device_pool */
+    struct map nodes;   /* by name → struct device_node */
+    struct map classes; /* by name → struct class_entry */
+    uint64_t class_changes;
     VEC(struct object *) rules; /* DeviceTaintRules */
-    VEC(struct pool *) wide, ill, dirty_pools;
+    VEC(struct device_pool *) wide, ill, dirty_pools;
     VEC(struct device_node *) dirty_nodes;
-    uint64_t epoch;       /* changes with the wide and ill pools */
-    uint64_t view_epoch;  /* all nodes have been brought to it */
+    uint64_t epoch;                 /* changes with the wide and ill pools */
+    uint64_t view_epoch;            /* all nodes have been brought to it */
+    uint64_t clock;                 /* counts changes */
+    uint64_t wide_clock;            /* of the last change of a wide pool */
+    struct device_node **by_object; /* nodes by the address of the object; see pools.c */
+    size_t by_object_capacity;
+    VEC(uint32_t) free_node_numbers;
+    uint32_t n_node_numbers;
     struct map selectors; /* by expression → struct compiled_selector */
+    struct map memos;     /* by claims → struct verdict_memo */
     VEC(uint32_t) free_numbers;
     uint32_t n_numbers;
     uint64_t uses;

@@ -28,9 +28,9 @@
 
 #include "api/node_selector.h"
 #include "engine/framework/framework.h"
+#include "plugins/common/extended_classes.h"
 #include "plugins/common/plugin_base.h"
 #include "plugins/dynamic_resources/allocator.h"
-#include "plugins/common/extended_classes.h"
 #include "plugins/dynamic_resources/pod_claims.h"
 
 /* The name of a claim for extended resources until it is created: not valid for an object. */
@@ -123,9 +123,9 @@ struct claims_state {
 
     struct allocator *allocator; /* NULL: nothing to allocate */
     const struct resource_claim **to_allocate;
-    size_t n_to_allocate;     /* claims of `allocator` */
-    bool allocates_extended;  /* the last of them is for extended resources */
-    bool scores;              /* a claim has alternatives */
+    size_t n_to_allocate;              /* claims of `allocator` */
+    bool allocates_extended;           /* the last of them is for extended resources */
+    bool scores;                       /* a claim has alternatives */
     struct extended_request *extended; /* sorted by name */
     size_t n_extended;
     struct claims_on_node *nodes;
@@ -238,7 +238,7 @@ struct claim_status_change {
     const struct resource_claim_consumer_reference *consumer;
 };
 /* Returns the type of the patch. */
-enum berth_patch claim_status_body(const struct resource_claim *claim, const struct claim_status_change *change,
-                       struct buf *out);
+enum berth_patch claim_status_body(const struct resource_claim *claim,
+                                   const struct claim_status_change *change, struct buf *out);
 
 #endif

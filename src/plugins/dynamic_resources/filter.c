@@ -88,9 +88,10 @@ static int64_t score_all(const struct claims_state *s, const struct allocation_r
     size_t next = 0;
     for (size_t i = 0; i < s->n; i++) {
         const struct used_claim *c = &s->v[i];
-        const struct allocation_result *a = c->claim->status.allocation ? c->claim->status.allocation
-                                            : c->allocation             ? c->allocation
-                                                                        : &results[next++];
+        const struct allocation_result *a = c->claim->status.allocation
+                                                ? c->claim->status.allocation
+                                            : c->allocation ? c->allocation
+                                                            : &results[next++];
         score += score_claim(c->claim, a);
     }
     return score;
@@ -130,8 +131,8 @@ static enum berth_code allocate(const struct claims_state *s, const struct berth
         code = refuse(self, status, DRA_NO_DEVICES);
         break;
     case ALLOCATION_FAILED_ON_NODE:
-        code = refuse_text(self, status, run.allocation.error,
-                           BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
+        code =
+            refuse_text(self, status, run.allocation.error, BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
         break;
     case ALLOCATION_ERROR:
         code = refuse_text(self, status, run.allocation.error, BERTH_ERROR);

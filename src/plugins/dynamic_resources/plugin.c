@@ -48,8 +48,8 @@ static int read_args(struct dynamic_resources *self, struct berth_str text,
     struct arena arena;
     struct dynamic_resources_args args;
     arena_init(&arena, 0);
-    int r = plugin_args_read_gated(&dynamic_resources_args_kind,
-                                   &self->handle->framework->features, text, &arena, &args, error);
+    int r = plugin_args_read_gated(&dynamic_resources_args_kind, &self->handle->framework->features,
+                                   text, &arena, &args, error);
     if (r == 0) {
         self->filter_timeout = args.filter_timeout ? *args.filter_timeout : 0;
         self->binding_timeout =

@@ -5,7 +5,7 @@
 
 #define NOT_SUPPORTED "none of the supported fields are set"
 /* Up to this many statuses are searched one by one. */
-#define FEW_STATUSES 8
+#define FEW_STATUSES  8
 
 /* --- names ------------------------------------------------------------------------------------ */
 

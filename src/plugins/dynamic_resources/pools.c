@@ -15,6 +15,38 @@ static void mark_node(struct devices *d, struct device_node *node)
     vec_push(&d->dirty_nodes, node);
 }
 
+/* The table of nodes by object is made by devices_refresh; any change of a node drops it. */
+static void drop_table(struct devices *d)
+{
+    free(d->by_object);
+    d->by_object = NULL;
+    d->by_object_capacity = 0;
+}
+
+static size_t table_slot(const struct devices *d, const struct node *node)
+{
+    size_t mask = d->by_object_capacity - 1;
+    size_t i = (size_t)hash_u64((uintptr_t)node) & mask;
+    while (d->by_object[i] && object_node(d->by_object[i]->object) != node)
+        i = (i + 1) & mask;
+    return i;
+}
+
+static void make_table(struct devices *d)
+{
+    if (d->by_object)
+        return;
+    d->by_object_capacity = 16;
+    while (d->by_object_capacity < d->nodes.n * 2)
+        d->by_object_capacity *= 2;
+    d->by_object = xcalloc(d->by_object_capacity, sizeof(struct device_node *));
+    map_each (e, &d->nodes) {
+        struct device_node *node = e->value;
+        if (node->object)
+            d->by_object[table_slot(d, object_node(node->object))] = node;
+    }
+}
+
 static struct device_node *node_get(struct devices *d, struct str name)
 {
     struct device_node *node = map_get(&d->nodes, name);
@@ -24,6 +56,9 @@ static struct device_node *node_get(struct devices *d, struct str name)
     memcpy(node->text, name.p, name.n);
     node->name = (struct str){node->text, name.n};
     arena_init(&node->arena, 0);
+    node->number =
+        d->free_node_numbers.n > 0 ? vec_pop(&d->free_node_numbers) : d->n_node_numbers++;
+    memos_add_number(d, node->number);
     map_put(&d->nodes, node->name, node);
     return node;
 }
@@ -52,6 +87,8 @@ static void node_check(struct devices *d, struct device_node *node)
         return;
     if (node->dirty)
         unmark_node(d, node);
+    drop_table(d);
+    vec_push(&d->free_node_numbers, node->number);
     map_del(&d->nodes, node->name);
     free_node(node);
 }
@@ -60,6 +97,7 @@ void pools_node_changed(struct devices *d, struct str name, struct object *objec
 {
     struct device_node *node = node_get(d, name);
     struct object *old = node->object;
+    drop_table(d);
     node->object = object ? object_ref(object) : NULL;
     node->epoch = 0;
     if (object)
@@ -79,10 +117,10 @@ static struct str pool_key(struct devices *d, struct str driver, struct str name
     return buf_str(&d->key);
 }
 
-static struct pool *pool_get(struct devices *d, struct str driver, struct str name)
+static struct device_pool *pool_get(struct devices *d, struct str driver, struct str name)
 {
     struct str key = pool_key(d, driver, name);
-    struct pool *pool = map_get(&d->pools, key);
+    struct device_pool *pool = map_get(&d->pools, key);
     if (pool)
         return pool;
     pool = xcalloc(1, sizeof(*pool) + key.n);
@@ -94,7 +132,7 @@ static struct pool *pool_get(struct devices *d, struct str driver, struct str na
     return pool;
 }
 
-static void free_pool(struct pool *pool)
+static void free_pool(struct device_pool *pool)
 {
     vec_release(&pool->slices);
     free(pool);
@@ -106,9 +144,17 @@ static bool is_local(const struct slice *slice)
     return slice->reach == SLICE_REACHES_NODE && !slice->has_counters;
 }
 
-/* Views of these nodes are out of date. */
-static void mark_pool(struct devices *d, struct pool *pool)
+void pool_touch(struct devices *d, struct device_pool *pool)
 {
+    pool->clock = ++d->clock;
+    if (pool->wide)
+        d->wide_clock = d->clock;
+}
+
+/* Views of these nodes are out of date. */
+static void mark_pool(struct devices *d, struct device_pool *pool)
+{
+    pool_touch(d, pool);
     if (!pool->dirty) {
         pool->dirty = true;
         vec_push(&d->dirty_pools, pool);
@@ -124,7 +170,7 @@ static void mark_pool(struct devices *d, struct pool *pool)
 }
 
 /* Whether another slice of the pool is for the same node. */
-static bool has_neighbour(const struct pool *pool, const struct slice *slice)
+static bool has_neighbour(const struct device_pool *pool, const struct slice *slice)
 {
     for (size_t i = 0; i < pool->slices.n; i++) {
         const struct slice *other = pool->slices.v[i];
@@ -138,7 +184,7 @@ static bool has_neighbour(const struct pool *pool, const struct slice *slice)
 void pools_add_slice(struct devices *d, struct slice *slice)
 {
     const struct resource_slice_spec *spec = &slice->api->spec;
-    struct pool *pool = pool_get(d, spec->driver, spec->pool.name);
+    struct device_pool *pool = pool_get(d, spec->driver, spec->pool.name);
     slice->pool = pool;
     size_t from = 0, to = pool->slices.n;
     while (from < to) {
@@ -154,7 +200,7 @@ void pools_add_slice(struct devices *d, struct slice *slice)
     mark_pool(d, pool);
 }
 
-static void forget_pool(struct devices *d, struct device_node *node, const struct pool *pool)
+static void forget_pool(struct devices *d, struct device_node *node, const struct device_pool *pool)
 {
     for (size_t i = 0; i < node->pools.n; i++)
         if (node->pools.v[i] == pool) {
@@ -168,7 +214,7 @@ static void forget_pool(struct devices *d, struct device_node *node, const struc
 
 void pools_remove_slice(struct devices *d, struct slice *slice)
 {
-    struct pool *pool = slice->pool;
+    struct device_pool *pool = slice->pool;
     mark_pool(d, pool);
     for (size_t i = 0; i < pool->slices.n; i++)
         if (pool->slices.v[i] == slice) {
@@ -189,7 +235,7 @@ static int compare_ids(const void *a, const void *b)
     return (uintptr_t)*x<(uintptr_t)*y ? -1 : (uintptr_t)*x>(uintptr_t) * y;
 }
 
-static bool names_unique(const struct pool *pool)
+static bool names_unique(const struct device_pool *pool)
 {
     VEC(const struct device_id *) ids = {0};
     for (size_t i = 0; i < pool->slices.n; i++)
@@ -205,7 +251,7 @@ static bool names_unique(const struct pool *pool)
 }
 
 /* As a node sees the pool that has no slice for its name: is it incomplete or invalid? */
-static bool looks_ill(const struct devices *d, struct pool *pool)
+static bool looks_ill(const struct devices *d, struct device_pool *pool)
 {
     static const struct node nowhere;
     struct arena a;
@@ -231,7 +277,7 @@ static bool looks_ill(const struct devices *d, struct pool *pool)
         (pool)->flag = (listed);                      \
     } while (0)
 
-static void refresh_pool(struct devices *d, struct pool *pool)
+static void refresh_pool(struct devices *d, struct device_pool *pool)
 {
     bool wide = false, has_counters = false;
     pool->counters = false;
@@ -257,7 +303,7 @@ static void refresh_node(struct devices *d, struct device_node *node)
     node->dirty = false;
     if (!node->object || node->epoch == d->epoch)
         return;
-    VEC(struct pool *) pools = {0};
+    VEC(struct device_pool *) pools = {0};
     for (size_t i = 0; i < node->pools.n; i++)
         if (!node->pools.v[i]->wide)
             vec_push(&pools, node->pools.v[i]);
@@ -273,13 +319,14 @@ static void refresh_node(struct devices *d, struct device_node *node)
     arena_reset(&node->arena);
     node_view_make(d, object_node(node->object), pools.v, pools.n, &node->arena, &node->view);
     node->epoch = d->epoch;
+    node->clock = ++d->clock;
     vec_release(&pools);
 }
 
 void pools_refresh(struct devices *d)
 {
     for (size_t i = 0; i < d->dirty_pools.n; i++) {
-        struct pool *pool = d->dirty_pools.v[i];
+        struct device_pool *pool = d->dirty_pools.v[i];
         pool->dirty = false;
         refresh_pool(d, pool);
         if (pool->slices.n == 0) {
@@ -296,17 +343,31 @@ void pools_refresh(struct devices *d)
     for (size_t i = 0; i < d->dirty_nodes.n; i++)
         refresh_node(d, d->dirty_nodes.v[i]);
     vec_clear(&d->dirty_nodes);
+    make_table(d);
+}
+
+const struct device_node *devices_node(const struct devices *d, const struct node *node)
+{
+    const struct device_node *kept = d->by_object ? d->by_object[table_slot(d, node)] : NULL;
+    return kept && kept->epoch == d->epoch && d->dirty_pools.n == 0 ? kept : NULL;
+}
+
+uint64_t device_node_clock(const struct devices *d, const struct device_node *node)
+{
+    uint64_t clock = MAX(node->clock, d->wide_clock);
+    for (size_t i = 0; i < node->pools.n; i++)
+        clock = MAX(clock, node->pools.v[i]->clock);
+    return clock;
 }
 
 const struct node_view *devices_view(const struct devices *d, const struct node *node,
                                      struct arena *a)
 {
-    const struct device_node *kept = map_get(&d->nodes, node->metadata.name);
-    if (LIKELY(kept && kept->object && object_node(kept->object) == node &&
-               kept->epoch == d->epoch && d->dirty_pools.n == 0))
+    const struct device_node *kept = devices_node(d, node);
+    if (LIKELY(kept))
         return &kept->view;
     struct node_view *view = arena_new(a, struct node_view);
-    struct pool **pools = arena_array(a, struct pool *, d->pools.n);
+    struct device_pool **pools = arena_array(a, struct device_pool *, d->pools.n);
     size_t n = 0;
     map_each (e, &d->pools)
         pools[n++] = e->value;
@@ -326,4 +387,6 @@ void pools_release(struct devices *d)
     vec_release(&d->ill);
     vec_release(&d->dirty_pools);
     vec_release(&d->dirty_nodes);
+    vec_release(&d->free_node_numbers);
+    drop_table(d);
 }

@@ -20,8 +20,8 @@
 #include "plugins/dynamic_resources/dynamic_resources.h"
 
 /* Upstream: retry.DefaultRetry. */
-#define RETRIES     5
-#define RETRY_DELAY (10 * NSEC_PER_MSEC)
+#define RETRIES      5
+#define RETRY_DELAY  (10 * NSEC_PER_MSEC)
 /* How long a created claim is waited for. */
 #define SEEN_TIMEOUT (120 * NSEC_PER_SEC)
 /* How often binding conditions are looked at besides when the claim changes. */
@@ -185,7 +185,7 @@ static bool answered_ok(const struct berth_api_result *r)
     return r->status >= 200 && r->status < 300;
 }
 
-#define CLAIM_ARG(b)                                    \
+#define CLAIM_ARG(b) \
     STR_ARG(object_meta((b)->claim)->namespace), STR_ARG(object_meta((b)->claim)->name)
 
 /* --- one claim: finalizer and status ---------------------------------------------------------- */
@@ -242,10 +242,9 @@ static void on_status_written(void *ctx, const struct berth_api_result *result)
     if (!goes_on(b, result))
         return;
     if (!answered_ok(result)) {
-        write_failed(b,
-                     current(b)->allocation ? "add allocation and reservation to"
-                                            : "add reservation to",
-                     result);
+        write_failed(
+            b, current(b)->allocation ? "add allocation and reservation to" : "add reservation to",
+            result);
         return;
     }
     take_object(b, result);
@@ -271,7 +270,7 @@ static void write_status(struct claim_binding *b)
     struct buf body = BUF_INIT;
     enum berth_patch type = claim_status_body(claim, &change, &body);
     b->call = claim_patch(b->shared, &claim->metadata, STR("status"), type, buf_str(&body),
-                on_status_written, b);
+                          on_status_written, b);
     buf_release(&body);
 }
 
@@ -312,7 +311,7 @@ static void write_claim(struct claim_binding *b)
     struct buf body = BUF_INIT;
     claim_finalizer_body(claim, true, &body);
     b->call = claim_patch(b->shared, &claim->metadata, STR(""), BERTH_PATCH_MERGE, buf_str(&body),
-                on_finalizer_written, b);
+                          on_finalizer_written, b);
     buf_release(&body);
 }
 
@@ -387,8 +386,8 @@ static void patch_pod(struct claim_binding *b, struct str body, berth_api_done_f
 static void write_pod(struct claim_binding *b)
 {
     struct claims_state *s = b->state;
-    struct pod_extended_resource_claim_status status = {
-        .resource_claim_name = object_meta(b->claim)->name};
+    struct pod_extended_resource_claim_status status = {.resource_claim_name =
+                                                            object_meta(b->claim)->name};
     /* The encoder only reads. */
     status.request_mappings.v =
         (struct container_extended_resource_request *)(uintptr_t)s->mappings;
@@ -562,27 +561,24 @@ static void keep_waiting(struct claim_binding *b, const struct object_meta *clai
     struct dynamic_resources *self = b->self;
     int64_t left = b->began + self->binding_timeout - self->host->now(self->handle);
     if (left <= 0) {
-        devices_done(b, DEVICES_TIMEOUT,
-                     STR("device binding timeout: context deadline exceeded"));
+        devices_done(b, DEVICES_TIMEOUT, STR("device binding timeout: context deadline exceeded"));
         return;
     }
     b->watcher.fn = on_claim_changed;
     claim_cache_watch(&self->shared->claims, &b->watcher, claim->namespace, claim->name);
     if (!b->timer)
-        b->timer =
-            self->host->timer(b->shared->handle, MIN(left, READY_PERIOD), on_period, b);
+        b->timer = self->host->timer(b->shared->handle, MIN(left, READY_PERIOD), on_period, b);
 }
 
 /* One claim of isPodReadyForBinding. Returns true if it is ready; otherwise b may have ended. */
 static bool look_at_claim(struct claim_binding *b, struct used_claim *c)
 {
     const struct object_meta *meta = &c->claim->metadata;
-    struct object *latest =
-        claim_cache_get(&b->shared->claims, meta->namespace, meta->name);
+    struct object *latest = claim_cache_get(&b->shared->claims, meta->namespace, meta->name);
     struct buf why = BUF_INIT;
     if (!latest) {
-        buf_add_printf(&why, "could not find ResourceClaim \"%.*s/%.*s\"",
-                       STR_ARG(meta->namespace), STR_ARG(meta->name));
+        buf_add_printf(&why, "could not find ResourceClaim \"%.*s/%.*s\"", STR_ARG(meta->namespace),
+                       STR_ARG(meta->name));
         devices_done(b, DEVICES_ERROR, buf_str(&why));
         buf_release(&why);
         return false;
@@ -592,7 +588,8 @@ static bool look_at_claim(struct claim_binding *b, struct used_claim *c)
     if (ready == CLAIM_BINDING_FAILED) {
         devices_done(b, DEVICES_FAILED, buf_str(&why));
     } else if (ready == CLAIM_NOT_READY && claim_binding_timed_out(b->self, c->claim)) {
-        buf_add_printf(&why, "device binding timeout: claim=%.*s", STR_ARG(c->claim->metadata.name));
+        buf_add_printf(&why, "device binding timeout: claim=%.*s",
+                       STR_ARG(c->claim->metadata.name));
         devices_done(b, DEVICES_TIMEOUT, buf_str(&why));
     } else if (ready == CLAIM_NOT_READY) {
         keep_waiting(b, &c->claim->metadata);

@@ -217,9 +217,9 @@ static enum berth_code check_unallocated(struct claims_state *s, struct used_cla
         return BERTH_SUCCESS;
     }
     if (pending) {
-        struct str why = arena_printf(
-            &s->arena, "resource claim %.*s/%.*s is in the process of being allocated",
-            STR_ARG(meta->namespace), STR_ARG(meta->name));
+        struct str why =
+            arena_printf(&s->arena, "resource claim %.*s/%.*s is in the process of being allocated",
+                         STR_ARG(meta->namespace), STR_ARG(meta->name));
         return refuse(self, status, why);
     }
     s->n_to_allocate++;

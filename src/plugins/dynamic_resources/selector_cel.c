@@ -20,8 +20,9 @@ static int matches(void *ctx, const void *program, const struct selector_input *
 {
     (void)ctx;
     struct err e;
-    int r =
-        cel_device_matches(program, input->driver, input->device, 0, ret_matches, NULL, &e);
+    struct device device = *input->device;
+    device.allow_multiple_allocations = input->allow_multiple_allocations;
+    int r = cel_device_matches(program, input->driver, &device, 0, ret_matches, NULL, &e);
     if (r < 0)
         buf_add_cstr(error, e.msg);
     return r;
@@ -34,7 +35,11 @@ static void release(void *ctx)
 
 struct selector_engine selector_cel(const struct device_features *features)
 {
-    struct cel_features f = {.consumable_capacity = features->consumable_capacity,
+    /*
+     * Upstream's environment for expressions that are stored already knows every field, whatever
+     * the gates: device.allowMultipleAllocations compiles without DRAConsumableCapacity.
+     */
+    struct cel_features f = {.consumable_capacity = true,
                              .list_type_attributes = features->list_attributes};
     return (struct selector_engine){.ctx = cel_env_new(f),
                                     .compile = compile,

@@ -93,6 +93,10 @@ enum selector_result selector_matches_device(const struct devices *d,
         (enum selector_result)atomic_load_explicit(known, memory_order_relaxed);
     if (LIKELY(r == SELECTOR_NO || r == SELECTOR_YES))
         return r;
+    if (!s->program) {
+        buf_add_cstr(error, s->error);
+        return SELECTOR_FAILS;
+    }
     const struct selector_input input = {
         .driver = device->id->driver,
         .device = device->device,

@@ -98,8 +98,8 @@ static void set_count(const struct devices *d, struct reached *r)
         }
 }
 
-static struct str reach(const struct devices *d, const struct pool *pool, const struct node *node,
-                        struct arena *a, struct reached *r)
+static struct str reach(const struct devices *d, const struct device_pool *pool,
+                        const struct node *node, struct arena *a, struct reached *r)
 {
     *r = (struct reached){.v = arena_array(a, struct slice *, pool->slices.n)};
     for (size_t i = 0; i < pool->slices.n; i++) {
@@ -229,7 +229,7 @@ static bool all_valid(const struct pool_view *view, struct slice *const *slices,
 static void build(const struct devices *d, const struct reached *r, bool others, struct arena *a,
                   struct pool_view *view)
 {
-    const struct pool *pool = view->pool;
+    const struct device_pool *pool = view->pool;
     bool partitionable = d->features.partitionable_devices;
     view->slices.v = arena_array(a, struct slice *, r->n);
     for (size_t i = 0; i < r->n; i++) {
@@ -287,13 +287,13 @@ static bool see(const struct devices *d, const struct reached *r, struct arena *
 
 static int compare_pools(const void *a, const void *b)
 {
-    const struct pool *const *x = a, *const *y = b;
+    const struct device_pool *const *x = a, *const *y = b;
     int c = str_cmp((*x)->driver, (*y)->driver);
     return c != 0 ? c : str_cmp((*x)->name, (*y)->name);
 }
 
 /* A copy of the array, or the pool's own list of slices if it is the same. */
-static struct slice **keep_slices(const struct pool *pool, struct slice **v, size_t n,
+static struct slice **keep_slices(const struct device_pool *pool, struct slice **v, size_t n,
                                   struct arena *a)
 {
     if (n == pool->slices.n)
@@ -331,7 +331,7 @@ static void keep(const struct devices *d, const struct node_view *view, struct a
 
 /* Returns the error, or an empty text. */
 static struct str gather(const struct devices *d, const struct node *node,
-                         const struct pool *const *pools, size_t n, struct arena *a,
+                         const struct device_pool *const *pools, size_t n, struct arena *a,
                          struct node_view *view)
 {
     view->pools.v = arena_array(a, struct pool_view, n);
@@ -349,16 +349,17 @@ static struct str gather(const struct devices *d, const struct node *node,
     return STR("");
 }
 
-void node_view_make(const struct devices *d, const struct node *node, struct pool *const *pools,
-                    size_t n, struct arena *a, struct node_view *ret_view)
+void node_view_make(const struct devices *d, const struct node *node,
+                    struct device_pool *const *pools, size_t n, struct arena *a,
+                    struct node_view *ret_view)
 {
     struct arena scratch;
     arena_init(&scratch, 0);
-    const struct pool **sorted = arena_array(&scratch, const struct pool *, n);
+    const struct device_pool **sorted = arena_array(&scratch, const struct device_pool *, n);
     for (size_t i = 0; i < n; i++)
         sorted[i] = pools[i];
     if (n > 1)
-        qsort(sorted, n, sizeof(const struct pool *), compare_pools);
+        qsort(sorted, n, sizeof(const struct device_pool *), compare_pools);
     struct node_view view = {0};
     struct str error = gather(d, node, sorted, n, &scratch, &view);
     if (str_empty(error))

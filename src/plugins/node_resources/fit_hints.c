@@ -205,7 +205,8 @@ static enum berth_hint after_class_change(void *self, const struct berth_pod *po
         return BERTH_QUEUE_SKIP;
     struct str name = new->spec.extended_resource_name;
     bool same = old && str_eq(old->spec.extended_resource_name, name);
-    bool by_class = !old && requests_resource(pod, STR(DEVICE_CLASS_RESOURCE_PREFIX), new->metadata.name);
+    bool by_class =
+        !old && requests_resource(pod, STR(DEVICE_CLASS_RESOURCE_PREFIX), new->metadata.name);
     bool helps = !same && (by_class || (!str_empty(name) && requests_resource(pod, STR(""), name)));
     engine_log(
         log_of(self), 5,

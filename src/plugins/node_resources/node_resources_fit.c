@@ -16,7 +16,7 @@
 
 struct node_resources_fit {
     struct fit_base base; /* first: fit_hints.c reads it */
-    struct arena arena;       /* of args */
+    struct arena arena;   /* of args */
     struct fit_args args;
     struct resource_scorer scorer, placement_scorer;
     berth_state_key request_key, terms_key;
@@ -285,7 +285,8 @@ static enum berth_code pre_score(void *ctx, struct berth_cycle *cycle, const str
     (void)slots, (void)n, (void)status;
     const struct node_resources_fit *self = ctx;
     const struct scored_resources *resources = &self->scorer.resources;
-    struct score_terms *terms = self->base.plugin.host->cycle_alloc(cycle, score_terms_size(resources));
+    struct score_terms *terms =
+        self->base.plugin.host->cycle_alloc(cycle, score_terms_size(resources));
     score_terms_fill(terms, resources, pod);
     self->base.plugin.host->state_write(cycle, self->terms_key, terms, NULL, NULL);
     return BERTH_SUCCESS;
@@ -358,8 +359,8 @@ static void events(void *ctx, struct berth_registrar *r)
 }
 
 /*
- * None if devices provide a resource. The requests for the filter, and the terms for the score, which counts containers without
- * requests: pods with equal requests may have different scores.
+ * None if devices provide a resource. The requests for the filter, and the terms for the score,
+ * which counts containers without requests: pods with equal requests may have different scores.
  */
 static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
 {
