@@ -10,7 +10,6 @@
 
 #include "engine/config/config.h"
 #include "engine/config/error_list.h"
-#include "engine/config/known_plugins.h"
 #include "engine/config/profile_plan.h"
 #include "objects.h"
 #include "plugins/registry.h"
@@ -255,15 +254,9 @@ static void errors_are_reported_once(void **state)
     error_list_release(&c);
 }
 
-/* --- plugins that berth does not have --------------------------------------------------------- */
+/* --- plugins that do not exist ---------------------------------------------------------------- */
 
-static void count(void *ctx, const char *name, const char *noticed_by)
-{
-    assert_true(*name && *noticed_by);
-    ++*(size_t *)ctx;
-}
-
-static void unsupported_features_are_reported_once(void **state)
+static void a_plugin_that_does_not_exist_is_an_error(void **state)
 {
     (void)state;
     static const struct berth_plugin *const none[] = {NULL};
@@ -272,24 +265,10 @@ static void unsupported_features_are_reported_once(void **state)
     struct features features;
     struct arena arena;
     struct err err;
-    size_t told = 0, expected = 0;
     arena_init(&arena, 0);
     features_default(&features);
-    assert_int_equal(config_load("f",
-                                 STR(HEAD "profiles: [{schedulerName: a}, {schedulerName: b,"
-                                          " plugins: {multiPoint: {enabled: [{name: "
-                                          "GangScheduling}]}}}]\n"),
-                                 &arena, &config, &err),
-                     0);
-    config_each_absent(&config, &in_tree_registry, &features, count, &told);
-    struct plugin_ref defaults[32];
-    for (size_t i = 0, n = registry_defaults(&in_tree_registry, &features, defaults); i < n; i++)
-        expected +=
-            !registry_find(&in_tree_registry, defaults[i].name) ||
-            (known_plugin_find(defaults[i].name) && known_plugin_find(defaults[i].name)->refuses);
-    expected += !registry_find(&in_tree_registry, STR("GangScheduling"));
-    assert_int_equal(told, expected);
-    /* A name that neither berth nor 1.36 knows is an error. */
+    config_default(&config, &arena);
+    assert_int_equal(config_check(&config, &registry, &features, &err), 0);
     registry.plugins = none;
     assert_true(config_check(&config, &registry, &features, &err) < 0);
     assert_non_null(strstr(err.msg, "does not exist"));
@@ -305,7 +284,7 @@ int main(void)
         cmocka_unit_test(conversion_adds_nothing),
         cmocka_unit_test(error_list_have_lines),
         cmocka_unit_test(errors_are_reported_once),
-        cmocka_unit_test(unsupported_features_are_reported_once),
+        cmocka_unit_test(a_plugin_that_does_not_exist_is_an_error),
     };
     return cmocka_run_group_tests_name("config_write", tests, NULL, NULL);
 }

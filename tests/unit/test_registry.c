@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "engine/config/known_plugins.h"
 #include "engine/config/registry.h"
 #include "plugins/registry.h"
 

@@ -5,7 +5,6 @@
 #include "cmd/cli/flags.h"
 #include "cmd/config/config_diff.h"
 #include "cmd/config/config_file.h"
-#include "engine/config/known_plugins.h"
 #include "engine/config/profile_plan.h"
 #include "plugins/out_of_tree.h"
 #include "plugins/registry.h"

@@ -6,7 +6,7 @@
 #include "base/nearest.h"
 #include "cmd/cli/cmd.h"
 #include "engine/config/error_list.h"
-#include "engine/config/known_plugins.h"
+#include "engine/config/registry.h"
 
 /* Turns "f.yaml: line 3, column 7: x" into "f.yaml:3: x", which editors understand. */
 static int put_line_first(const char *path, struct err *reterr)
@@ -82,8 +82,6 @@ static struct str nearest_plugin(const struct registry *registry, struct str nam
     nearest_init(&n, name);
     for (size_t i = 0; registry->plugins[i]; i++)
         nearest_consider(&n, str_of(registry->plugins[i]->name));
-    for (size_t i = 0; known_plugin_at(i); i++)
-        nearest_consider(&n, str_of(known_plugin_at(i)->name));
     return nearest_suggestion(&n);
 }
 

@@ -160,24 +160,6 @@ struct loaded_config *loaded_config_free(struct loaded_config *l)
     return NULL;
 }
 
-static void on_absent(void *ctx, const char *name, const char *noticed_by)
-{
-    struct buf *text = ctx;
-    buf_add_printf(text, "%s%s (%s)", text->n ? "; " : "", name, noticed_by);
-}
-
-/* Plugins that berth does not have yet do not make a configuration invalid. */
-void loaded_config_warn_absent(const struct scheduler_config *config,
-                               const struct registry *registry, const struct features *features)
-{
-    struct buf text = BUF_INIT;
-    config_each_absent(config, registry, features, on_absent, &text);
-    if (text.n)
-        log_warning("The configuration enables plugins that are not supported yet",
-                    KV_CSTR("plugins", buf_cstr(&text)));
-    buf_release(&text);
-}
-
 /* --- fields that need a restart --------------------------------------------------------------- */
 
 /* Fields that are read only when the scheduler starts. */

@@ -36,10 +36,6 @@ bool loaded_config_is_stream(const char *path);
 int loaded_config_read(const struct scheduler_options *options, struct buf *out,
                        struct err *reterr) MUST_CHECK;
 
-/* Logs a warning with the configured plugins that berth does not have yet. */
-void loaded_config_warn_absent(const struct scheduler_config *config,
-                               const struct registry *registry, const struct features *features);
-
 /*
  * Copies the fields that need a restart from `running`. Calls fn for each of them that differs,
  * with the values as --write-config-to shows them.

@@ -102,7 +102,6 @@ void reloader_on_reloaded(struct reloader *r, void *owner, const struct reload_r
     }
     count(r, true);
     log_changes(r, &l->config, result);
-    loaded_config_warn_absent(&l->config, r->parts.registry, r->parts.features);
     r->running = l;
     r->parts.on_config(r->parts.ctx, &l->config);
 }

@@ -90,8 +90,6 @@ static int show_config(const struct scheduler *s, struct err *reterr)
     log_info(2, "Using component config", KV_STR("config", buf_str(&text)));
     if (*s->options->write_config_to)
         r = write_config(s, buf_str(&text), reterr);
-    else
-        loaded_config_warn_absent(s->config, &s->registry, &s->features);
     buf_release(&text);
     return r;
 }

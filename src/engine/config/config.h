@@ -147,9 +147,4 @@ void profile_config_write(const struct profile_config *profile, struct buf *out)
 /* As v1 without defaults; for the result of config_parse. */
 void config_write_given(const struct scheduler_config *config, bool json, struct buf *out);
 
-/* Plugins that a profile enables, also by default, and that berth does not support, once each. */
-typedef void config_absent_fn(void *ctx, const char *name, const char *noticed_by);
-void config_each_absent(const struct scheduler_config *config, const struct registry *registry,
-                        const struct features *features, config_absent_fn *fn, void *ctx);
-
 #endif

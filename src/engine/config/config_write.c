@@ -8,7 +8,6 @@
 #include "codec/yaml.h"
 #include "engine/config/args_kind.h"
 #include "engine/config/config_internal.h"
-#include "engine/config/known_plugins.h"
 #include "engine/config/profile_plan.h"
 
 #define UPSTREAM_QPS   50
@@ -210,37 +209,4 @@ void config_write_given(const struct scheduler_config *config, bool json, struct
         yaml_write(&tree, out);
     buf_release(&text);
     arena_release(&a);
-}
-
-/* --- unsupported plugins ---------------------------------------------------------------------- */
-
-static void each_absent(const struct profile_plan *plan, const struct registry *registry,
-                        struct plugin_section *told, config_absent_fn *fn, void *ctx)
-{
-    for (size_t i = 0; i < plan->needed.n; i++) {
-        struct str name = plan->needed.v[i];
-        const struct known_plugin *known = known_plugin_find(name);
-        bool before = false;
-        for (size_t k = 0; k < told->enabled.n && !before; k++)
-            before = str_eq(told->enabled.v[k].name, name);
-        if (!known || before || (registry_find(registry, name) && !known->refuses))
-            continue;
-        told->enabled.v[told->enabled.n++].name = name;
-        fn(ctx, known->name, known->noticed);
-    }
-}
-
-void config_each_absent(const struct scheduler_config *config, const struct registry *registry,
-                        const struct features *features, config_absent_fn *fn, void *ctx)
-{
-    struct plugin_ref refs[KNOWN_PLUGINS_MAX];
-    struct plugin_section told = {.enabled.v = refs};
-    for (size_t i = 0; i < config->profiles.n; i++) {
-        struct profile_plan plan;
-        struct err err;
-        if (profile_plan_init(&plan, registry, features, &config->profiles.v[i], &err) < 0)
-            continue;
-        each_absent(&plan, registry, &told, fn, ctx);
-        profile_plan_release(&plan);
-    }
 }

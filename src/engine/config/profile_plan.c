@@ -10,7 +10,6 @@
 
 #include "base/map.h"
 #include "engine/config/error_list.h"
-#include "engine/config/known_plugins.h"
 
 /* --- names ------------------------------------------------------------------------------------ */
 

@@ -55,6 +55,40 @@ static bool is_shut(const struct registry *r, const struct features *features, s
     return false;
 }
 
+unsigned plugin_points(const struct registry *r, struct str name)
+{
+    const struct berth_plugin *plugin = registry_find(r, name);
+    if (!plugin)
+        return PLUGIN_UNKNOWN;
+    unsigned points = 0;
+    for (int point = 0; point < POINT_COUNT; point++)
+        points |= (unsigned)plugin_implements(plugin, (enum point)point) << point;
+    return points;
+}
+
+bool plugin_extends(const struct registry *r, struct str name, enum point point)
+{
+    unsigned points = plugin_points(r, name);
+    return points != PLUGIN_UNKNOWN && points >> point & 1;
+}
+
+bool plugin_is_legacy(struct str name)
+{
+    static const char *const names[] = {
+        "NodeLabel",
+        "NodePreferAvoidPods",
+        "NodeResourcesLeastAllocated",
+        "NodeResourcesMostAllocated",
+        "RequestedToCapacityRatio",
+        "SelectorSpread",
+        "ServiceAffinity",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_is(name, names[i]))
+            return true;
+    return false;
+}
+
 size_t registry_defaults(const struct registry *r, const struct features *features,
                          struct plugin_ref *ret_defaults)
 {

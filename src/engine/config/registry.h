@@ -11,11 +11,14 @@
 #ifndef BERTH_ENGINE_CONFIG_REGISTRY_H
 #define BERTH_ENGINE_CONFIG_REGISTRY_H
 
+#include <limits.h>
+
 #include "base/err.h"
 #include "berth/plugin.h"
 #include "engine/config/args_kind.h"
 #include "engine/config/config.h"
 #include "engine/config/features.h"
+#include "engine/config/point.h"
 
 /* A plugin that is a default only if a feature gate is on. */
 struct gated_default {
@@ -38,6 +41,13 @@ void registry_release(struct registry *r);
 
 /* NULL if there is none. */
 const struct berth_plugin *registry_find(const struct registry *r, struct str name);
+/* All points that the plugin of this name runs at, as bits; PLUGIN_UNKNOWN if there is none. */
+#define PLUGIN_UNKNOWN UINT_MAX
+unsigned plugin_points(const struct registry *r, struct str name);
+/* Does it run at this point? */
+bool plugin_extends(const struct registry *r, struct str name, enum point point);
+/* A plugin of releases up to 1.22 (SelectorSpread: 1.28) that 1.36 does not have. */
+bool plugin_is_legacy(struct str name);
 
 /* The default multiPoint section; ret_defaults has room for n_defaults. Returns their number. */
 size_t registry_defaults(const struct registry *r, const struct features *features,

@@ -72,7 +72,7 @@ static int add_instance(struct profile *p, const struct registry *registry,
         return 0;
     const struct berth_plugin *plugin = registry_find(registry, name);
     if (!plugin)
-        return 0; /* a plugin of upstream's without effect in berth: known_plugins.h */
+        return err_set(reterr, -EINVAL, "plugin \"%.*s\" does not exist", STR_ARG(name));
     int r = check_abi(plugin, reterr);
     if (r < 0)
         return r;
@@ -103,9 +103,7 @@ static void fill_point(struct profile *p, enum point point, const plan_list *pla
 {
     for (size_t i = 0; i < planned->n; i++) {
         struct berth_handle *h = find_instance(p, planned->v[i].name);
-        /* A plugin that only rejects pods (known_plugins.h) lacks most points. */
-        if (!h || !plugin_implements(h->plugin, point))
-            continue;
+        INVARIANT(h && plugin_implements(h->plugin, point));
         if (point == POINT_SCORE)
             h->weight = planned->v[i].weight;
         else if (point == POINT_PLACEMENT_SCORE)
