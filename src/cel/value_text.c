@@ -111,8 +111,30 @@ static struct str object_type(const struct cel_type *type)
     return STR("*cel.Format");
 }
 
+/* cel.Semver; kubernetes.NamedFormat is cel.Format there. */
+static struct str go_type_of_object(const struct cel_object *o)
+{
+    static const struct {
+        const char *name, *go;
+    } types[] = {
+        {"kubernetes.Quantity", "cel.Quantity"},
+        {"kubernetes.Semver", "cel.Semver"},
+        {"kubernetes.URL", "cel.URL"},
+        {"kubernetes.NamedFormat", "cel.Format"},
+        {"net.IP", "cel.IP"},
+        {"net.CIDR", "cel.CIDR"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        if (str_is(o->class->type->name, types[i].name))
+            return str_of(types[i].go);
+    }
+    return STR("cel.Object");
+}
+
 struct str cel_go_type(struct cel_value v)
 {
+    if (v.kind == CEL_OBJECT)
+        return go_type_of_object(v.object);
     if (v.kind == CEL_OBJECT)
         return object_type(v.object->class->type);
     static const struct str names[] = {
