@@ -60,7 +60,7 @@ FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .PHONY: all help deps deps-test run test check unit unit-bins e2e-bins fuzz-bins fuzz lint format \
-	clean kube oracle cel man install install-kube-scheduler bench bench-decode bench-plugins bench-preemption \
+	clean kube oracle cel devices man install install-kube-scheduler bench bench-decode bench-plugins bench-preemption \
 	compile_commands.json dist deb instructions attack
 
 all: $(BUILD)/berth
@@ -81,6 +81,7 @@ help:
 	@echo '  make lint              check format, clang-tidy, order and cycles of folders, sizes, scripts'
 	@echo '  make fuzz              run each fuzz target for FUZZ_SECONDS (default 600)'
 	@echo '  make oracle            compare with kube-scheduler on CASES random clusters, from SEED on'
+	@echo '  make devices           compare allocations of devices with upstream on CASES random cases, from SEED on'
 	@echo '  make cel               compare CEL with cel-go on CASES random expressions, from SEED on'
 	@echo '  make attack            attack berth and kube-scheduler; prints the table of docs/reliability.md'
 	@echo '  make deps-test         install the packages that the tests need (Debian)'
@@ -194,7 +195,16 @@ $(BUILD)/berth-cel: $(BUILD)/tests/cel/cel_eval.o $(BUILD)/libberth.a
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 
+# berth's allocator of devices on cases from standard input; tests/devices compares it with upstream's.
+$(BUILD)/berth-devices: $(BUILD)/tests/devices/tool/allocate.o $(BUILD)/libberth.a
+	$(call step,LD)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
 $(BUILD)/berth-load: $(BUILD)/tests/bench/load.o $(BUILD)/libberth.a
+	$(call step,LD)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
+$(BUILD)/berth-controllers: $(BUILD)/tests/controllers/controllers.o $(BUILD)/libberth.a
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 
@@ -249,7 +259,7 @@ check: deps-test
 instructions: $(BUILD)/berth
 	@tests/bench/instructions.py $(if $(RECORD),--record) --berth $<
 
-e2e-bins: $(BUILD)/berth $(BUILD)/berth-test $(BUILD)/berth-load
+e2e-bins: $(BUILD)/berth $(BUILD)/berth-test $(BUILD)/berth-load $(BUILD)/berth-controllers
 unit-bins: $(BUILD)/berth-unit
 unit: unit-bins
 	@tests/run.py --unit $(BUILD) $(T)
@@ -267,6 +277,10 @@ SEED  ?= 0
 oracle: $(BUILD)/berth
 	@oracle=$$(tests/oracle/build.sh) && \
 		"$$oracle" -berth $(BUILD)/berth -cases $(CASES) -seed $(SEED) -coverage $(ORACLE_FLAGS)
+
+devices: $(BUILD)/berth-devices
+	@compare=$$(tests/devices/build.sh) && \
+		"$$compare" -berth $(BUILD)/berth-devices -cases $(CASES) -seed $(SEED) -coverage
 
 # Expressions and regular expressions: see tests/cel. CEL_FLAGS=-help lists all options.
 cel: $(BUILD)/berth-cel
@@ -296,9 +310,10 @@ ARRIVING ?= 500
 RATE ?= 50
 RUNS ?= 1
 ROWS ?=
-bench: $(BUILD)/berth $(BUILD)/berth-load
+bench: $(BUILD)/berth $(BUILD)/berth-load $(BUILD)/berth-controllers
 	@tests/kube/build.sh >/dev/null
 	@tests/bench/cluster_bench.py --berth $(BUILD)/berth --load $(BUILD)/berth-load \
+		--controllers $(BUILD)/berth-controllers \
 		--nodes $(NODES) --pods $(PODS) --arriving $(ARRIVING) --rate $(RATE) --runs $(RUNS) \
 		--rows '$(ROWS)' --output $(BUILD)/bench.json
 

@@ -21,6 +21,7 @@ The phases, in this order:
     fuzz          every fuzz target for a few seconds (BERTH_FUZZ_SECONDS)
     oracle        berth and kube-scheduler on the same random clusters (tests/oracle)
     cel           CEL and cel-go on the same expressions (tests/cel)
+    devices       berth's and upstream's allocator of devices on the same random cases (tests/devices)
     instructions  instructions per pod, compared with tests/bench/instructions.json
     e2e           tests/e2e against a real etcd and kube-apiserver, which are built first; berth
                   runs under AddressSanitizer, LeakSanitizer and UBSan
@@ -484,6 +485,19 @@ def phase_cel(tally, options):
                       ["-berth=build/address/berth-cel", "-regex", "-seed=1", "-cases=3000"]])
 
 
+def phase_devices(tally, options):
+    """Random cases, the same in every run; with sanitizers."""
+    san = "SAN=address,undefined"
+    if not build(tally, f"make {san} build/address/berth-devices", san, "build/address/berth-devices"):
+        return
+    built = run(["tests/devices/build.sh"], "tests/devices/build.sh", BUILD_TIMEOUT)
+    if built.code != 0:
+        tally.fail(f"tests/devices/build.sh: {built.how()}; no case was run", built.output)
+        return
+    show_tap(tally, [built.lines[-2], "-tap", "-berth=build/address/berth-devices", "-seed=1",
+                     "-cases=1000"], "devices", ORACLE_TIMEOUT, details=True, env=sanitizer_env())
+
+
 def phase_recorded(tally, options):
     """Only the oracle's recorded cases."""
     if not build(tally, "make build/berth", "build/berth"):
@@ -559,6 +573,7 @@ PHASES = {
     "fuzz": ("fuzz targets", phase_fuzz),
     "oracle": ("the same decisions as kube-scheduler", phase_oracle),
     "cel": ("the same results as cel-go", phase_cel),
+    "devices": ("the same devices as upstream's allocator", phase_devices),
     "instructions": ("instructions per pod", phase_instructions),
     "e2e": ("end to end on a real API server", phase_e2e),
 }

@@ -92,7 +92,7 @@ enum berth_resource {
     BERTH_RESOURCE_STORAGE_CLASS,
     BERTH_RESOURCE_VOLUME_ATTACHMENT,
     BERTH_RESOURCE_RESOURCE_CLAIM,
-    BERTH_RESOURCE_RESOURCE_SLICE,
+    BERTH_RESOURCE_RESOURCE_SLICE, /* also changes of DeviceTaintRules, as updates */
     BERTH_RESOURCE_DEVICE_CLASS,
     BERTH_RESOURCE_POD_GROUP,
     BERTH_RESOURCE_ALL, /* every event */
@@ -127,6 +127,58 @@ enum berth_hint { BERTH_QUEUE_SKIP, BERTH_QUEUE };
 typedef enum berth_hint berth_hint_fn(void *self, const struct berth_pod *pod,
                                       const struct berth_object *before,
                                       const struct berth_object *after);
+
+/* --- requests, timers, shared state ----------------------------------------------------------- */
+
+enum berth_api_verb { BERTH_API_GET, BERTH_API_CREATE, BERTH_API_PATCH, BERTH_API_DELETE };
+
+/* The media type of a patch: merge patch, strategic merge patch, JSON patch. */
+enum berth_patch { BERTH_PATCH_MERGE, BERTH_PATCH_STRATEGIC, BERTH_PATCH_JSON };
+
+/* A request to the API server. A patch whose metadata has a resourceVersion fails with 409 if the
+ * object has another one. */
+struct berth_api_call {
+    size_t struct_size;
+    enum berth_api_verb verb;
+    enum berth_patch patch;          /* BERTH_API_PATCH: what body is */
+    struct berth_str api_version;    /* "v1", "resource.k8s.io/v1" */
+    struct berth_str resource;       /* "persistentvolumeclaims" */
+    struct berth_str subresource;    /* "status"; empty: none */
+    struct berth_str namespace_name; /* empty: the resource is cluster-scoped */
+    struct berth_str name;           /* empty for BERTH_API_CREATE */
+    struct berth_str body;           /* JSON; copied */
+};
+
+struct berth_api_result {
+    size_t struct_size;
+    int status;                        /* HTTP; 0: no response, message says why */
+    struct berth_str reason;           /* of the Status: "Conflict", "NotFound", ... */
+    struct berth_str message;          /* of the Status */
+    const struct berth_object *object; /* the object in the response; NULL: none */
+};
+typedef void berth_api_done_fn(void *ctx, const struct berth_api_result *result);
+typedef void berth_timer_fn(void *ctx);
+
+struct berth_host;
+
+/*
+ * State that all instances of one or several plugins share, in every profile, and that survives a
+ * reload. It is made on first use and freed with the last instance that asked for it.
+ */
+struct berth_shared_type {
+    const char *name;
+    /* h stays valid until free; requests and timers of the state use it. Must not return NULL. */
+    void *(*make)(const struct berth_host *host, struct berth_handle *h);
+    void (*free)(void *data);
+    /*
+     * Optional. Called after make for each object other than nodes and pods that exists, then for
+     * each change of an object: before is NULL for an addition, after for a deletion. The change is
+     * visible in the host's functions, except for nodes and pods; the queue learns of it
+     * afterwards.
+     */
+    void (*changed)(void *data, enum berth_resource resource, const struct berth_object *before,
+                    const struct berth_object *after);
+};
 
 /* --- columns: all nodes at once --------------------------------------------------------------- */
 
@@ -285,6 +337,30 @@ struct berth_host {
     size_t (*placement_pods)(const struct berth_placement *p);
     const struct berth_pod *(*placement_pod)(const struct berth_placement *p, size_t i,
                                              struct berth_str *ret_node_name);
+
+    /*
+     * Sends a request. done is called once with the result, on the engine's thread, never within
+     * api_call. Returns the id of the call. Calls end without a call of done when their instance or
+     * shared state ends. Not in filter and score.
+     */
+    uint64_t (*api_call)(struct berth_handle *h, const struct berth_api_call *call,
+                         berth_api_done_fn *done, void *ctx);
+    /* done is not called any more. The request may still be executed. */
+    void (*api_forget)(struct berth_handle *h, uint64_t id);
+
+    /* The scheduler's clock in ns. It never goes back. Any thread. */
+    int64_t (*now)(const struct berth_handle *h);
+    /* Calls fn once after the delay. Returns the id of the timer. Not in filter and score. */
+    uint64_t (*timer)(struct berth_handle *h, int64_t delay_ns, berth_timer_fn *fn, void *ctx);
+    /* fn is not called any more. A timer that has ended is ignored. */
+    void (*timer_cancel)(struct berth_handle *h, uint64_t id);
+
+    /* Records an event regarding the pod; a Warning or a Normal one. Not in filter and score. */
+    void (*event)(struct berth_handle *h, const struct berth_pod *pod, bool warning,
+                  struct berth_str reason, struct berth_str action, struct berth_str note);
+
+    /* create only: the state of that type, made if there is none. Types are compared by address. */
+    void *(*shared)(struct berth_handle *h, const struct berth_shared_type *type);
 };
 
 /* --- plugin ----------------------------------------------------------------------------------- */
@@ -297,6 +373,8 @@ struct berth_error {
 enum berth_plugin_flags {
     /* pre_bind and bind do not block: they may run on the engine's thread. */
     BERTH_PLUGIN_NONBLOCKING = 1 << 0,
+    /* pre_bind may run at the same time as that of other plugins with this flag. */
+    BERTH_PLUGIN_PARALLEL_PRE_BIND = 1 << 1,
 };
 
 struct berth_plugin {
@@ -401,6 +479,13 @@ struct berth_plugin {
     enum berth_code (*normalize_placements)(void *self, const struct berth_cycle *cycle,
                                             const struct berth_pod_group *group, int64_t *scores,
                                             size_t n, struct berth_status *status);
+
+    /*
+     * Optional. The pod will not be bound: ends a pre_bind that returned BERTH_ASYNC. op is not
+     * valid afterwards. unreserve follows. Without this function berth waits for op_done.
+     */
+    void (*pre_bind_cancel)(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
+                            struct berth_binding_op *op);
 };
 
 #endif

@@ -4,6 +4,7 @@
 #include "api/apps.h"
 #include "api/coordination.h"
 #include "api/core.h"
+#include "api/device_taint_rule.h"
 #include "api/events.h"
 #include "api/node.h"
 #include "api/persistent_volume.h"
@@ -23,6 +24,7 @@
 #define SCHEDULING   GROUP("scheduling.k8s.io", "v1")
 #define STORAGE      GROUP("storage.k8s.io", "v1")
 #define RESOURCE     GROUP("resource.k8s.io", "v1")
+#define TAINT_RULES  GROUP("resource.k8s.io", "v1beta2")
 #define WORKLOADS    GROUP("scheduling.k8s.io", "v1alpha2")
 #define COORDINATION GROUP("coordination.k8s.io", "v1")
 #define CANDIDATES   GROUP("coordination.k8s.io", "v1beta1")
@@ -80,6 +82,8 @@ static const struct kind kinds[KIND_COUNT] = {
          struct resource_slice, &resource_slice_type),
     KIND(KIND_DEVICE_CLASS, RESOURCE, CLUSTER, "DeviceClass", "deviceclasses", struct device_class,
          &device_class_type),
+    KIND(KIND_DEVICE_TAINT_RULE, TAINT_RULES, CLUSTER, "DeviceTaintRule", "devicetaintrules",
+         struct device_taint_rule, &device_taint_rule_type),
     KIND(KIND_POD_GROUP, WORKLOADS, NAMESPACED, "PodGroup", "podgroups", struct pod_group,
          &pod_group_type),
     KIND(KIND_WORKLOAD, WORKLOADS, NAMESPACED, "Workload", "workloads", struct workload,

@@ -41,6 +41,7 @@ static const struct field persistent_volume_spec_fields[] = {
     F_LIST(struct persistent_volume_spec, access_modes, "accessModes", 3, STR),
     F_PTR_MSG(struct persistent_volume_spec, claim_ref, "claimRef", 4, struct object_reference,
               &object_reference_type),
+    F_ONE(struct persistent_volume_spec, reclaim_policy, "persistentVolumeReclaimPolicy", 5, STR),
     F_ONE(struct persistent_volume_spec, storage_class_name, "storageClassName", 6, STR),
     F_ONE(struct persistent_volume_spec, volume_mode, "volumeMode", 8, STR),
     F_PTR_MSG(struct persistent_volume_spec, node_affinity, "nodeAffinity", 9,

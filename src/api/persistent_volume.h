@@ -42,12 +42,13 @@ struct persistent_volume_source {
     struct csi_persistent_volume_source *csi;
 };
 
-/* Left out: persistentVolumeReclaimPolicy, mountOptions. */
+/* Left out: mountOptions. */
 struct persistent_volume_spec {
     quantity_map capacity;
     struct persistent_volume_source source;
     LIST(struct str) access_modes;
     struct object_reference *claim_ref;
+    struct str reclaim_policy; /* "": Retain */
     struct str storage_class_name;
     struct str volume_mode; /* "": Filesystem */
     struct volume_node_affinity *node_affinity;

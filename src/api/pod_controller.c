@@ -25,6 +25,8 @@ static const struct type ordinals_type =
 static const struct field claim_fields[] = {
     F_MSG(struct pod_controller_claim, metadata, "metadata", 1, struct object_meta,
           &object_meta_type),
+    F_MSG(struct pod_controller_claim, spec, "spec", 2, struct persistent_volume_claim_spec,
+          &persistent_volume_claim_spec_type),
 };
 static const struct type claim_type =
     TYPE("k8s.io.api.core.v1.PersistentVolumeClaim", struct pod_controller_claim, claim_fields);

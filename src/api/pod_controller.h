@@ -40,6 +40,7 @@ struct pod_controller_ordinals {
 /* A claim that each pod of a StatefulSet gets. */
 struct pod_controller_claim {
     struct object_meta metadata;
+    struct persistent_volume_claim_spec spec;
 };
 
 struct pod_controller_spec {

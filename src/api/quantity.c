@@ -361,6 +361,30 @@ void quantity_sub(struct quantity *q, const struct quantity *y)
     quantity_add(q, &minus);
 }
 
+/* --- copies ----------------------------------------------------------------------------------- */
+
+struct quantity quantity_dup(const struct quantity *q, struct arena *a)
+{
+    struct quantity copy = *q;
+    if (q->kind == QUANTITY_INT && q->text)
+        copy.text = arena_dup(a, str_of(q->text)).p;
+    if (q->kind != QUANTITY_BIG)
+        return copy;
+    size_t size = sizeof(struct quantity_big) + q->big->n;
+    struct quantity_big *big = arena_alloc(a, size, _Alignof(struct quantity_big));
+    memcpy(big, q->big, size);
+    copy.big = big;
+    return copy;
+}
+
+bool quantity_identical(const struct quantity *a, const struct quantity *b)
+{
+    if (a->kind != QUANTITY_INT || b->kind != QUANTITY_INT)
+        return false;
+    return a->lo == b->lo && a->scale == b->scale && a->format == b->format &&
+           str_eq(str_of(a->text), str_of(b->text));
+}
+
 /* --- maps ------------------------------------------------------------------------------------- */
 
 const struct quantity *quantity_map_get(const quantity_map *map, struct str key)

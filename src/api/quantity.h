@@ -89,6 +89,11 @@ void quantity_raise(struct quantity *q, const struct quantity *y);
 void quantity_add(struct quantity *q, const struct quantity *y);
 void quantity_sub(struct quantity *q, const struct quantity *y);
 
+/* A copy that owes nothing to the arena q was parsed into. */
+struct quantity quantity_dup(const struct quantity *q, struct arena *a);
+/* Go's == of two quantities: amount, scale, format and text; never true for two decimals. */
+bool quantity_identical(const struct quantity *a, const struct quantity *b);
+
 /* In JSON a string or a number, in protobuf a message with the text as field 1. */
 extern const struct custom quantity_custom;
 

@@ -1229,128 +1229,145 @@ static const struct schema_field fields_284[] = {
     F("counters", MESSAGE, MAP, 281), F("name", STRING, ONE, 0),
 };
 static const struct schema_field fields_285[] = {
+    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
+    F("spec", MESSAGE, ONE, 286), F("status", MESSAGE, ONE, 289),
+};
+static const struct schema_field fields_286[] = {
+    F("deviceSelector", MESSAGE, ONE, 287), F("taint", MESSAGE, ONE, 288),
+};
+static const struct schema_field fields_287[] = {
+    F("device", STRING, ONE, 0), F("driver", STRING, ONE, 0), F("pool", STRING, ONE, 0),
+};
+static const struct schema_field fields_288[] = {
+    F("effect", STRING, ONE, 0), F("key", STRING, ONE, 0), F("timeAdded", STRING, ONE, 0),
+    F("value", STRING, ONE, 0),
+};
+static const struct schema_field fields_289[] = {
+    F("conditions", MESSAGE, LIST, 194),
+};
+static const struct schema_field fields_290[] = {
     F("apiVersion", STRING, ONE, 0), F("description", STRING, ONE, 0),
     F("globalDefault", BOOL, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
     F("preemptionPolicy", STRING, ONE, 0), F("value", INT, ONE, 0),
 };
-static const struct schema_field fields_286[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 287), F("status", MESSAGE, ONE, 296),
-};
-static const struct schema_field fields_287[] = {
-    F("disruptionMode", STRING, ONE, 0), F("podGroupTemplateRef", MESSAGE, ONE, 288),
-    F("priority", INT, ONE, 0), F("priorityClassName", STRING, ONE, 0),
-    F("resourceClaims", MESSAGE, LIST, 295), F("schedulingConstraints", MESSAGE, ONE, 293),
-    F("schedulingPolicy", MESSAGE, ONE, 290),
-};
-static const struct schema_field fields_288[] = {
-    F("workload", MESSAGE, ONE, 289),
-};
-static const struct schema_field fields_289[] = {
-    F("podGroupTemplateName", STRING, ONE, 0), F("workloadName", STRING, ONE, 0),
-};
-static const struct schema_field fields_290[] = {
-    F("basic", MESSAGE, ONE, 291), F("gang", MESSAGE, ONE, 292),
-};
 static const struct schema_field fields_291[] = {
-   
+    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
+    F("spec", MESSAGE, ONE, 292), F("status", MESSAGE, ONE, 301),
 };
 static const struct schema_field fields_292[] = {
-    F("minCount", INT, ONE, 0),
+    F("disruptionMode", STRING, ONE, 0), F("podGroupTemplateRef", MESSAGE, ONE, 293),
+    F("priority", INT, ONE, 0), F("priorityClassName", STRING, ONE, 0),
+    F("resourceClaims", MESSAGE, LIST, 300), F("schedulingConstraints", MESSAGE, ONE, 298),
+    F("schedulingPolicy", MESSAGE, ONE, 295),
 };
 static const struct schema_field fields_293[] = {
-    F("topology", MESSAGE, LIST, 294),
+    F("workload", MESSAGE, ONE, 294),
 };
 static const struct schema_field fields_294[] = {
-    F("key", STRING, ONE, 0),
+    F("podGroupTemplateName", STRING, ONE, 0), F("workloadName", STRING, ONE, 0),
 };
 static const struct schema_field fields_295[] = {
+    F("basic", MESSAGE, ONE, 296), F("gang", MESSAGE, ONE, 297),
+};
+static const struct schema_field fields_296[] = {
+   
+};
+static const struct schema_field fields_297[] = {
+    F("minCount", INT, ONE, 0),
+};
+static const struct schema_field fields_298[] = {
+    F("topology", MESSAGE, LIST, 299),
+};
+static const struct schema_field fields_299[] = {
+    F("key", STRING, ONE, 0),
+};
+static const struct schema_field fields_300[] = {
     F("name", STRING, ONE, 0), F("resourceClaimName", STRING, ONE, 0),
     F("resourceClaimTemplateName", STRING, ONE, 0),
 };
-static const struct schema_field fields_296[] = {
-    F("conditions", MESSAGE, LIST, 194), F("resourceClaimStatuses", MESSAGE, LIST, 297),
-};
-static const struct schema_field fields_297[] = {
-    F("name", STRING, ONE, 0), F("resourceClaimName", STRING, ONE, 0),
-};
-static const struct schema_field fields_298[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 299),
-};
-static const struct schema_field fields_299[] = {
-    F("controllerRef", MESSAGE, ONE, 300), F("podGroupTemplates", MESSAGE, LIST, 301),
-};
-static const struct schema_field fields_300[] = {
-    F("apiGroup", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("name", STRING, ONE, 0),
-};
 static const struct schema_field fields_301[] = {
-    F("disruptionMode", STRING, ONE, 0), F("name", STRING, ONE, 0), F("priority", INT, ONE, 0),
-    F("priorityClassName", STRING, ONE, 0), F("resourceClaims", MESSAGE, LIST, 295),
-    F("schedulingConstraints", MESSAGE, ONE, 293), F("schedulingPolicy", MESSAGE, ONE, 290),
+    F("conditions", MESSAGE, LIST, 194), F("resourceClaimStatuses", MESSAGE, LIST, 302),
 };
 static const struct schema_field fields_302[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 303),
+    F("name", STRING, ONE, 0), F("resourceClaimName", STRING, ONE, 0),
 };
 static const struct schema_field fields_303[] = {
+    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
+    F("spec", MESSAGE, ONE, 304),
+};
+static const struct schema_field fields_304[] = {
+    F("controllerRef", MESSAGE, ONE, 305), F("podGroupTemplates", MESSAGE, LIST, 306),
+};
+static const struct schema_field fields_305[] = {
+    F("apiGroup", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("name", STRING, ONE, 0),
+};
+static const struct schema_field fields_306[] = {
+    F("disruptionMode", STRING, ONE, 0), F("name", STRING, ONE, 0), F("priority", INT, ONE, 0),
+    F("priorityClassName", STRING, ONE, 0), F("resourceClaims", MESSAGE, LIST, 300),
+    F("schedulingConstraints", MESSAGE, ONE, 298), F("schedulingPolicy", MESSAGE, ONE, 295),
+};
+static const struct schema_field fields_307[] = {
+    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
+    F("spec", MESSAGE, ONE, 308),
+};
+static const struct schema_field fields_308[] = {
     F("attachRequired", BOOL, ONE, 0), F("fsGroupPolicy", STRING, ONE, 0),
     F("nodeAllocatableUpdatePeriodSeconds", INT, ONE, 0), F("podInfoOnMount", BOOL, ONE, 0),
     F("preventPodSchedulingIfMissing", BOOL, ONE, 0), F("requiresRepublish", BOOL, ONE, 0),
     F("seLinuxMount", BOOL, ONE, 0), F("serviceAccountTokenInSecrets", BOOL, ONE, 0),
-    F("storageCapacity", BOOL, ONE, 0), F("tokenRequests", MESSAGE, LIST, 304),
+    F("storageCapacity", BOOL, ONE, 0), F("tokenRequests", MESSAGE, LIST, 309),
     F("volumeLifecycleModes", STRING, LIST, 0),
 };
-static const struct schema_field fields_304[] = {
+static const struct schema_field fields_309[] = {
     F("audience", STRING, ONE, 0), F("expirationSeconds", INT, ONE, 0),
 };
-static const struct schema_field fields_305[] = {
+static const struct schema_field fields_310[] = {
     F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 306),
+    F("spec", MESSAGE, ONE, 311),
 };
-static const struct schema_field fields_306[] = {
-    F("drivers", MESSAGE, LIST, 307),
+static const struct schema_field fields_311[] = {
+    F("drivers", MESSAGE, LIST, 312),
 };
-static const struct schema_field fields_307[] = {
-    F("allocatable", MESSAGE, ONE, 308), F("name", STRING, ONE, 0), F("nodeID", STRING, ONE, 0),
+static const struct schema_field fields_312[] = {
+    F("allocatable", MESSAGE, ONE, 313), F("name", STRING, ONE, 0), F("nodeID", STRING, ONE, 0),
     F("topologyKeys", STRING, LIST, 0),
 };
-static const struct schema_field fields_308[] = {
+static const struct schema_field fields_313[] = {
     F("count", INT, ONE, 0),
 };
-static const struct schema_field fields_309[] = {
+static const struct schema_field fields_314[] = {
     F("apiVersion", STRING, ONE, 0), F("capacity", QUANTITY, ONE, 0), F("kind", STRING, ONE, 0),
     F("maximumVolumeSize", QUANTITY, ONE, 0), F("metadata", MESSAGE, ONE, 1),
     F("nodeTopology", MESSAGE, ONE, 65), F("storageClassName", STRING, ONE, 0),
 };
-static const struct schema_field fields_310[] = {
-    F("allowVolumeExpansion", BOOL, ONE, 0), F("allowedTopologies", MESSAGE, LIST, 311),
+static const struct schema_field fields_315[] = {
+    F("allowVolumeExpansion", BOOL, ONE, 0), F("allowedTopologies", MESSAGE, LIST, 316),
     F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
     F("mountOptions", STRING, LIST, 0), F("parameters", STRING, MAP, 0),
     F("provisioner", STRING, ONE, 0), F("reclaimPolicy", STRING, ONE, 0),
     F("volumeBindingMode", STRING, ONE, 0),
 };
-static const struct schema_field fields_311[] = {
-    F("matchLabelExpressions", MESSAGE, LIST, 312),
-};
-static const struct schema_field fields_312[] = {
-    F("key", STRING, ONE, 0), F("values", STRING, LIST, 0),
-};
-static const struct schema_field fields_313[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 314), F("status", MESSAGE, ONE, 316),
-};
-static const struct schema_field fields_314[] = {
-    F("attacher", STRING, ONE, 0), F("nodeName", STRING, ONE, 0), F("source", MESSAGE, ONE, 315),
-};
-static const struct schema_field fields_315[] = {
-    F("inlineVolumeSpec", MESSAGE, ONE, 34), F("persistentVolumeName", STRING, ONE, 0),
-};
 static const struct schema_field fields_316[] = {
-    F("attachError", MESSAGE, ONE, 317), F("attached", BOOL, ONE, 0),
-    F("attachmentMetadata", STRING, MAP, 0), F("detachError", MESSAGE, ONE, 317),
+    F("matchLabelExpressions", MESSAGE, LIST, 317),
 };
 static const struct schema_field fields_317[] = {
+    F("key", STRING, ONE, 0), F("values", STRING, LIST, 0),
+};
+static const struct schema_field fields_318[] = {
+    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
+    F("spec", MESSAGE, ONE, 319), F("status", MESSAGE, ONE, 321),
+};
+static const struct schema_field fields_319[] = {
+    F("attacher", STRING, ONE, 0), F("nodeName", STRING, ONE, 0), F("source", MESSAGE, ONE, 320),
+};
+static const struct schema_field fields_320[] = {
+    F("inlineVolumeSpec", MESSAGE, ONE, 34), F("persistentVolumeName", STRING, ONE, 0),
+};
+static const struct schema_field fields_321[] = {
+    F("attachError", MESSAGE, ONE, 322), F("attached", BOOL, ONE, 0),
+    F("attachmentMetadata", STRING, MAP, 0), F("detachError", MESSAGE, ONE, 322),
+};
+static const struct schema_field fields_322[] = {
     F("errorCode", INT, ONE, 0), F("message", STRING, ONE, 0), F("time", STRING, ONE, 0),
 };
 
@@ -1561,45 +1578,51 @@ const struct schema_type schema_types[] = {
     T("k8s.io.api.resource.v1.DeviceCounterConsumption", 280),
     T("k8s.io.api.resource.v1.Counter", 281), T("k8s.io.api.resource.v1.DeviceTaint", 282),
     T("k8s.io.api.resource.v1.NodeAllocatableResourceMapping", 283),
-    T("k8s.io.api.resource.v1.CounterSet", 284), T("k8s.io.api.scheduling.v1.PriorityClass", 285),
-    T("k8s.io.api.scheduling.v1alpha2.PodGroup", 286),
-    T("k8s.io.api.scheduling.v1alpha2.PodGroupSpec", 287),
-    T("k8s.io.api.scheduling.v1alpha2.PodGroupTemplateReference", 288),
-    T("k8s.io.api.scheduling.v1alpha2.WorkloadPodGroupTemplateReference", 289),
-    T("k8s.io.api.scheduling.v1alpha2.PodGroupSchedulingPolicy", 290),
-    T("k8s.io.api.scheduling.v1alpha2.BasicSchedulingPolicy", 291),
-    T("k8s.io.api.scheduling.v1alpha2.GangSchedulingPolicy", 292),
-    T("k8s.io.api.scheduling.v1alpha2.PodGroupSchedulingConstraints", 293),
-    T("k8s.io.api.scheduling.v1alpha2.TopologyConstraint", 294),
-    T("k8s.io.api.scheduling.v1alpha2.PodGroupResourceClaim", 295),
-    T("k8s.io.api.scheduling.v1alpha2.PodGroupStatus", 296),
-    T("k8s.io.api.scheduling.v1alpha2.PodGroupResourceClaimStatus", 297),
-    T("k8s.io.api.scheduling.v1alpha2.Workload", 298),
-    T("k8s.io.api.scheduling.v1alpha2.WorkloadSpec", 299),
-    T("k8s.io.api.scheduling.v1alpha2.TypedLocalObjectReference", 300),
-    T("k8s.io.api.scheduling.v1alpha2.PodGroupTemplate", 301),
-    T("k8s.io.api.storage.v1.CSIDriver", 302), T("k8s.io.api.storage.v1.CSIDriverSpec", 303),
-    T("k8s.io.api.storage.v1.TokenRequest", 304), T("k8s.io.api.storage.v1.CSINode", 305),
-    T("k8s.io.api.storage.v1.CSINodeSpec", 306), T("k8s.io.api.storage.v1.CSINodeDriver", 307),
-    T("k8s.io.api.storage.v1.VolumeNodeResources", 308),
-    T("k8s.io.api.storage.v1.CSIStorageCapacity", 309),
-    T("k8s.io.api.storage.v1.StorageClass", 310), T("k8s.io.api.core.v1.TopologySelectorTerm", 311),
-    T("k8s.io.api.core.v1.TopologySelectorLabelRequirement", 312),
-    T("k8s.io.api.storage.v1.VolumeAttachment", 313),
-    T("k8s.io.api.storage.v1.VolumeAttachmentSpec", 314),
-    T("k8s.io.api.storage.v1.VolumeAttachmentSource", 315),
-    T("k8s.io.api.storage.v1.VolumeAttachmentStatus", 316),
-    T("k8s.io.api.storage.v1.VolumeError", 317),
+    T("k8s.io.api.resource.v1.CounterSet", 284),
+    T("k8s.io.api.resource.v1beta2.DeviceTaintRule", 285),
+    T("k8s.io.api.resource.v1beta2.DeviceTaintRuleSpec", 286),
+    T("k8s.io.api.resource.v1beta2.DeviceTaintSelector", 287),
+    T("k8s.io.api.resource.v1beta2.DeviceTaint", 288),
+    T("k8s.io.api.resource.v1beta2.DeviceTaintRuleStatus", 289),
+    T("k8s.io.api.scheduling.v1.PriorityClass", 290),
+    T("k8s.io.api.scheduling.v1alpha2.PodGroup", 291),
+    T("k8s.io.api.scheduling.v1alpha2.PodGroupSpec", 292),
+    T("k8s.io.api.scheduling.v1alpha2.PodGroupTemplateReference", 293),
+    T("k8s.io.api.scheduling.v1alpha2.WorkloadPodGroupTemplateReference", 294),
+    T("k8s.io.api.scheduling.v1alpha2.PodGroupSchedulingPolicy", 295),
+    T("k8s.io.api.scheduling.v1alpha2.BasicSchedulingPolicy", 296),
+    T("k8s.io.api.scheduling.v1alpha2.GangSchedulingPolicy", 297),
+    T("k8s.io.api.scheduling.v1alpha2.PodGroupSchedulingConstraints", 298),
+    T("k8s.io.api.scheduling.v1alpha2.TopologyConstraint", 299),
+    T("k8s.io.api.scheduling.v1alpha2.PodGroupResourceClaim", 300),
+    T("k8s.io.api.scheduling.v1alpha2.PodGroupStatus", 301),
+    T("k8s.io.api.scheduling.v1alpha2.PodGroupResourceClaimStatus", 302),
+    T("k8s.io.api.scheduling.v1alpha2.Workload", 303),
+    T("k8s.io.api.scheduling.v1alpha2.WorkloadSpec", 304),
+    T("k8s.io.api.scheduling.v1alpha2.TypedLocalObjectReference", 305),
+    T("k8s.io.api.scheduling.v1alpha2.PodGroupTemplate", 306),
+    T("k8s.io.api.storage.v1.CSIDriver", 307), T("k8s.io.api.storage.v1.CSIDriverSpec", 308),
+    T("k8s.io.api.storage.v1.TokenRequest", 309), T("k8s.io.api.storage.v1.CSINode", 310),
+    T("k8s.io.api.storage.v1.CSINodeSpec", 311), T("k8s.io.api.storage.v1.CSINodeDriver", 312),
+    T("k8s.io.api.storage.v1.VolumeNodeResources", 313),
+    T("k8s.io.api.storage.v1.CSIStorageCapacity", 314),
+    T("k8s.io.api.storage.v1.StorageClass", 315), T("k8s.io.api.core.v1.TopologySelectorTerm", 316),
+    T("k8s.io.api.core.v1.TopologySelectorLabelRequirement", 317),
+    T("k8s.io.api.storage.v1.VolumeAttachment", 318),
+    T("k8s.io.api.storage.v1.VolumeAttachmentSpec", 319),
+    T("k8s.io.api.storage.v1.VolumeAttachmentSource", 320),
+    T("k8s.io.api.storage.v1.VolumeAttachmentStatus", 321),
+    T("k8s.io.api.storage.v1.VolumeError", 322),
 };
 const size_t n_schema_types = ARRAY_LEN(schema_types);
 
 #define K(k, v, t) {STR_INIT(k), STR_INIT(v), t}
 const struct schema_kind schema_kinds[] = {
-    K("Binding", "v1", &schema_types[0]), K("CSIDriver", "storage.k8s.io/v1", &schema_types[302]),
+    K("Binding", "v1", &schema_types[0]), K("CSIDriver", "storage.k8s.io/v1", &schema_types[307]),
     K("CSIDriver", "storage.k8s.io/v1beta1", NULL),
-    K("CSINode", "storage.k8s.io/v1", &schema_types[305]),
+    K("CSINode", "storage.k8s.io/v1", &schema_types[310]),
     K("CSINode", "storage.k8s.io/v1beta1", NULL),
-    K("CSIStorageCapacity", "storage.k8s.io/v1", &schema_types[309]),
+    K("CSIStorageCapacity", "storage.k8s.io/v1", &schema_types[314]),
     K("CSIStorageCapacity", "storage.k8s.io/v1alpha1", NULL),
     K("CSIStorageCapacity", "storage.k8s.io/v1beta1", NULL),
     K("CertificateSigningRequest", "certificates.k8s.io/v1", NULL),
@@ -1623,7 +1646,7 @@ const struct schema_kind schema_kinds[] = {
     K("DeviceClass", "resource.k8s.io/v1beta1", NULL),
     K("DeviceClass", "resource.k8s.io/v1beta2", NULL),
     K("DeviceTaintRule", "resource.k8s.io/v1alpha3", NULL),
-    K("DeviceTaintRule", "resource.k8s.io/v1beta2", NULL),
+    K("DeviceTaintRule", "resource.k8s.io/v1beta2", &schema_types[285]),
     K("EndpointSlice", "discovery.k8s.io/v1", NULL),
     K("EndpointSlice", "discovery.k8s.io/v1beta1", NULL), K("Endpoints", "v1", NULL),
     K("Event", "events.k8s.io/v1", &schema_types[238]), K("Event", "events.k8s.io/v1beta1", NULL),
@@ -1661,9 +1684,9 @@ const struct schema_kind schema_kinds[] = {
     K("PodCertificateRequest", "certificates.k8s.io/v1beta1", NULL),
     K("PodDisruptionBudget", "policy/v1", &schema_types[243]),
     K("PodDisruptionBudget", "policy/v1beta1", NULL),
-    K("PodGroup", "scheduling.k8s.io/v1alpha2", &schema_types[286]),
+    K("PodGroup", "scheduling.k8s.io/v1alpha2", &schema_types[291]),
     K("PodStatusResult", "v1", NULL), K("PodTemplate", "v1", NULL),
-    K("PriorityClass", "scheduling.k8s.io/v1", &schema_types[285]),
+    K("PriorityClass", "scheduling.k8s.io/v1", &schema_types[290]),
     K("PriorityClass", "scheduling.k8s.io/v1beta1", NULL),
     K("PriorityLevelConfiguration", "flowcontrol.apiserver.k8s.io/v1", NULL),
     K("PriorityLevelConfiguration", "flowcontrol.apiserver.k8s.io/v1beta1", NULL),
@@ -1704,7 +1727,7 @@ const struct schema_kind schema_kinds[] = {
     K("ServiceCIDR", "networking.k8s.io/v1beta1", NULL),
     K("StatefulSet", "apps/v1", &schema_types[211]), K("StatefulSet", "apps/v1beta1", NULL),
     K("StatefulSet", "apps/v1beta2", NULL),
-    K("StorageClass", "storage.k8s.io/v1", &schema_types[310]),
+    K("StorageClass", "storage.k8s.io/v1", &schema_types[315]),
     K("StorageClass", "storage.k8s.io/v1beta1", NULL),
     K("StorageVersion", "internal.apiserver.k8s.io/v1alpha1", NULL),
     K("StorageVersionMigration", "storagemigration.k8s.io/v1beta1", NULL),
@@ -1721,13 +1744,13 @@ const struct schema_kind schema_kinds[] = {
     K("ValidatingAdmissionPolicyBinding", "admissionregistration.k8s.io/v1beta1", NULL),
     K("ValidatingWebhookConfiguration", "admissionregistration.k8s.io/v1", NULL),
     K("ValidatingWebhookConfiguration", "admissionregistration.k8s.io/v1beta1", NULL),
-    K("VolumeAttachment", "storage.k8s.io/v1", &schema_types[313]),
+    K("VolumeAttachment", "storage.k8s.io/v1", &schema_types[318]),
     K("VolumeAttachment", "storage.k8s.io/v1alpha1", NULL),
     K("VolumeAttachment", "storage.k8s.io/v1beta1", NULL),
     K("VolumeAttributesClass", "storage.k8s.io/v1", NULL),
     K("VolumeAttributesClass", "storage.k8s.io/v1alpha1", NULL),
     K("VolumeAttributesClass", "storage.k8s.io/v1beta1", NULL),
-    K("Workload", "scheduling.k8s.io/v1alpha2", &schema_types[298]),
+    K("Workload", "scheduling.k8s.io/v1alpha2", &schema_types[303]),
 };
 const size_t n_schema_kinds = ARRAY_LEN(schema_kinds);
 /* clang-format on */

@@ -4,6 +4,7 @@
 static const struct field storage_class_fields[] = {
     F_MSG(struct storage_class, metadata, "metadata", 1, struct object_meta, &object_meta_type),
     F_ALWAYS(struct storage_class, provisioner, "provisioner", 2, STR),
+    F_ONE(struct storage_class, reclaim_policy, "reclaimPolicy", 4, STR),
     F_ONE(struct storage_class, volume_binding_mode, "volumeBindingMode", 7, STR),
     F_LIST_MSG(struct storage_class, allowed_topologies, "allowedTopologies", 8,
                struct topology_selector_term, &topology_selector_term_type),
@@ -20,6 +21,7 @@ const struct type volume_node_resources_type =
 
 static const struct field csi_node_driver_fields[] = {
     F_ALWAYS(struct csi_node_driver, name, "name", 1, STR),
+    F_LIST(struct csi_node_driver, topology_keys, "topologyKeys", 3, STR),
     F_PTR_MSG(struct csi_node_driver, allocatable, "allocatable", 4, struct volume_node_resources,
               &volume_node_resources_type),
 };

@@ -17,10 +17,11 @@
 /* On a CSINode: the in-tree volume plugins that CSI drivers serve there, separated by commas. */
 #define ANN_MIGRATED_PLUGINS                   "storage.alpha.kubernetes.io/migrated-plugins"
 
-/* Left out: parameters, reclaimPolicy, mountOptions, allowVolumeExpansion. */
+/* Left out: parameters, mountOptions, allowVolumeExpansion. */
 struct storage_class {
     struct object_meta metadata;
     struct str provisioner;
+    struct str reclaim_policy;      /* of its volumes; "": Delete */
     struct str volume_binding_mode; /* "": Immediate */
     LIST(struct topology_selector_term) allowed_topologies;
 };
@@ -29,9 +30,10 @@ struct volume_node_resources {
     int32_t *count;
 };
 
-/* Left out: nodeID, topologyKeys. */
+/* Left out: nodeID. */
 struct csi_node_driver {
     struct str name;
+    LIST(struct str) topology_keys; /* labels of the node that its volumes depend on */
     struct volume_node_resources *allocatable;
 };
 

@@ -58,7 +58,7 @@ const struct type azure_file_volume_source_type =
 static const struct field azure_file_persistent_volume_source_fields[] = {
     F_ALWAYS(struct azure_file_persistent_volume_source, secret_name, "secretName", 1, STR),
     F_ALWAYS(struct azure_file_persistent_volume_source, share_name, "shareName", 2, STR),
-    F_ONE(struct azure_file_persistent_volume_source, secret_namespace, "secretNamespace", 4, STR),
+    F_PTR(struct azure_file_persistent_volume_source, secret_namespace, "secretNamespace", 4, STR),
 };
 const struct type azure_file_persistent_volume_source_type =
     TYPE("k8s.io.api.core.v1.AzureFilePersistentVolumeSource",
@@ -67,6 +67,7 @@ const struct type azure_file_persistent_volume_source_type =
 static const struct field azure_disk_volume_source_fields[] = {
     F_ALWAYS(struct azure_disk_volume_source, disk_name, "diskName", 1, STR),
     F_ALWAYS(struct azure_disk_volume_source, disk_uri, "diskURI", 2, STR),
+    F_PTR(struct azure_disk_volume_source, kind, "kind", 6, STR),
 };
 const struct type azure_disk_volume_source_type =
     TYPE("k8s.io.api.core.v1.AzureDiskVolumeSource", struct azure_disk_volume_source,

@@ -61,13 +61,14 @@ struct azure_file_volume_source {
 struct azure_file_persistent_volume_source {
     struct str secret_name;
     struct str share_name;
-    struct str secret_namespace;
+    struct str *secret_namespace; /* NULL: that of the claim */
 };
 
-/* Left out: cachingMode, fsType, readOnly, kind. */
+/* Left out: cachingMode, fsType, readOnly. */
 struct azure_disk_volume_source {
     struct str disk_name;
     struct str disk_uri;
+    struct str *kind; /* NULL: the API server has not set its default yet */
 };
 
 /* Left out: fsType, storagePolicyName, storagePolicyID. */

@@ -138,11 +138,11 @@ struct engine *engine_free(struct engine *e)
     explain_release(&e->explain);
     cycles_release(&e->cycles);
     queue_release(&e->queue);
-    cluster_release(&e->cluster);
-    cache_release(&e->cache);
     struct scheduler_metrics *metrics = e->framework.metrics;
     framework_release(&e->framework);
     scheduler_metrics_free(metrics);
+    cluster_release(&e->cluster);
+    cache_release(&e->cache);
     intern_release(&e->names);
     free(e);
     return NULL;
@@ -200,9 +200,16 @@ void engine_extender_done(struct engine *e, uint64_t id, const struct extender_r
     engine_settle(e);
 }
 
+void engine_api_done(struct engine *e, uint64_t id, const struct berth_api_result *result)
+{
+    plugin_calls_done(&e->framework.calls, id, result);
+    engine_settle(e);
+}
+
 void engine_tick(struct engine *e)
 {
     int64_t now = engine_now(e);
+    plugin_calls_run(&e->framework.calls, now);
     queue_flush(&e->queue, now);
     permit_expire(&e->bindings, now);
     engine_settle(e);
@@ -210,7 +217,8 @@ void engine_tick(struct engine *e)
 
 int64_t engine_next_wake(const struct engine *e)
 {
-    return MIN(queue_next_flush(&e->queue), permit_next_deadline(&e->bindings));
+    int64_t at = MIN(queue_next_flush(&e->queue), permit_next_deadline(&e->bindings));
+    return MIN(at, plugin_calls_next(&e->framework.calls));
 }
 
 bool engine_schedule_one(struct engine *e)
@@ -277,7 +285,7 @@ struct engine_stats engine_get_stats(const struct engine *e)
         .backoff = q->backoff.items.n + q->error_backoff.items.n + q->cohorts.n_parked,
         .unschedulable = q->unschedulable.n - q->n_gated,
         .gated = q->n_gated,
-        .binding = e->bindings.ops.n,
+        .binding = e->bindings.cycles.n,
         .held = e->bindings.held.items.n,
     };
     return s;

@@ -52,7 +52,10 @@ void engine_write_done(struct engine *engine, uint64_t id, const struct write_re
 /* The answer to the extender call with this id. Every call must be answered, if only by an error.
  */
 void engine_extender_done(struct engine *engine, uint64_t id, const struct extender_result *result);
-/* Time has passed: flushes queues and Permit timeouts. Must be called at engine_next_wake. */
+/* The answer to a plugin's request (ports.call_api). result is borrowed. */
+void engine_api_done(struct engine *engine, uint64_t id, const struct berth_api_result *result);
+/* Time has passed: flushes queues, Permit timeouts and the timers of plugins. Must be called at
+ * engine_next_wake. */
 void engine_tick(struct engine *engine);
 /* The time of the next engine_tick; INT64_MAX: none is due until the next event. */
 int64_t engine_next_wake(const struct engine *engine);

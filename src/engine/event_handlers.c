@@ -9,6 +9,7 @@
  */
 #include "engine/bind/permit.h"
 #include "engine/event_metrics.h"
+#include "engine/framework/shared_state.h"
 #include "engine/group/gang.h"
 #include "engine/object_changes.h"
 #include "engine/rooms.h"
@@ -101,12 +102,12 @@ static int32_t priority_of(const struct pod *pod)
  */
 static bool end_binding(struct engine *e, struct str uid)
 {
-    struct berth_binding_op *op = binding_op_of(&e->bindings, uid);
-    if (!op)
+    struct binding_cycle *bc = binding_cycle_of(&e->bindings, uid);
+    if (!bc)
         return false;
-    if (!permit_reject(op, NULL, STR("removed")))
+    if (!permit_reject(bc, NULL, STR("removed")))
         cache_forget(&e->cache, uid);
-    queue_freed(e, op->pod->object, NULL);
+    queue_freed(e, bc->pod->object, NULL);
     return true;
 }
 
@@ -268,30 +269,49 @@ static void pod_changed(struct engine *e, struct object *before, struct object *
         pod_unassigned(e, before, after);
 }
 
+/* --- other objects ---------------------------------------------------------------------------- */
+
+static bool is_assigned(const struct object *pod)
+{
+    return !str_empty(object_pod(pod)->spec.node_name);
+}
+
+/* Shared states of plugins learn of a change before the queue asks their hints. */
+static void tell_plugins(const struct engine *e, enum kind_id kind, struct object *before,
+                         struct object *after)
+{
+    enum berth_resource resource = resource_of_kind(kind);
+    if (kind == KIND_POD)
+        resource = is_assigned(after ? after : before) ? BERTH_RESOURCE_ASSIGNED_POD
+                                                       : BERTH_RESOURCE_UNSCHEDULED_POD;
+    if (resource != BERTH_RESOURCE_COUNT)
+        shared_states_changed(&e->framework, resource, before, after);
+}
+
+/* An object that plugins look up, which may also be one that pods wait for. */
+static void lookup_changed(struct engine *e, enum kind_id kind, struct object *before,
+                           struct object *after)
+{
+    enum berth_resource resource = resource_of_kind(kind);
+    if (resource != BERTH_RESOURCE_COUNT)
+        queue_changes(e, resource, lookup_change(before, after), before, after);
+    if (kind == KIND_POD_GROUP && !after)
+        gang_lost_group(&e->groups, object_meta(before));
+}
+
 void engine_object_changed(struct engine *e, struct object *before, struct object *after)
 {
     int64_t began = event_metrics_begin(e);
-    switch (object_kind(after ? after : before)->id) {
-    case KIND_NODE:
+    enum kind_id kind = object_kind(after ? after : before)->id;
+    if (kind != KIND_NODE && kind != KIND_POD)
+        objects_changed(&e->cluster.objects, before, after);
+    tell_plugins(e, kind, before, after);
+    if (kind == KIND_NODE)
         node_changed(e, before, after);
-        break;
-    case KIND_POD:
+    else if (kind == KIND_POD)
         pod_changed(e, before, after);
-        break;
-    case KIND_POD_GROUP:
-        objects_changed(&e->cluster.objects, before, after);
-        queue_changes(e, BERTH_RESOURCE_POD_GROUP,
-                      !before  ? BERTH_ACTION_ADD
-                      : !after ? BERTH_ACTION_DELETE
-                               : BERTH_ACTION_UPDATE_OTHER,
-                      before, after);
-        if (!after)
-            gang_lost_group(&e->groups, object_meta(before));
-        break;
-    default:
-        objects_changed(&e->cluster.objects, before, after);
-        break;
-    }
+    else
+        lookup_changed(e, kind, before, after);
     event_metrics_end(e, before, after, began);
     engine_settle(e);
 }

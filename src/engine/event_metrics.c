@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/event_metrics.h"
 
+#include "engine/framework/shared_state.h"
 #include "engine/object_changes.h"
 #include "engine/rooms.h"
 
@@ -91,6 +92,20 @@ static void pod_handled(struct engine *e, const struct pod *before, const struct
         note_pod(e, after, BERTH_ACTION_ADD, ns);
 }
 
+/* --- other objects ---------------------------------------------------------------------------- */
+
+/* Upstream has handlers only for events that a plugin registered. */
+static void lookup_handled(struct engine *e, const struct object *before,
+                           const struct object *after, int64_t ns)
+{
+    unsigned actions = lookup_change(before, after);
+    struct cluster_event event = {.resource =
+                                      resource_of_kind(object_kind(after ? after : before)->id)};
+    if (event.resource != BERTH_RESOURCE_COUNT && event_next_action(&actions, &event.action) &&
+        queue_is_of_interest(&e->queue, &event))
+        scheduler_metrics_handled(e->framework.metrics, &event, ns);
+}
+
 void event_metrics_end(struct engine *e, const struct object *before, const struct object *after,
                        int64_t began)
 {
@@ -105,6 +120,7 @@ void event_metrics_end(struct engine *e, const struct object *before, const stru
         pod_handled(e, before ? object_pod(before) : NULL, after ? object_pod(after) : NULL, ns);
         break;
     default:
-        break; /* not measured */
+        lookup_handled(e, before, after, ns);
+        break;
     }
 }

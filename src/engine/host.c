@@ -4,6 +4,7 @@
  */
 #include "engine/bind/permit.h"
 #include "engine/cycle/post_filter.h"
+#include "engine/framework/shared_state.h"
 #include "engine/framework/signature.h"
 #include "engine/group/placements.h"
 #include "engine/rooms.h"
@@ -121,25 +122,25 @@ static void host_waiting_pods(struct berth_handle *h,
                               void (*fn)(void *ctx, struct berth_waiting_pod *w), void *ctx)
 {
     const struct bindings *b = h->framework->bindings;
-    for (size_t i = 0; i < b->ops.n; i++)
-        if (b->ops.v[i]->holds && !b->ops.v[i]->answered)
-            fn(ctx, &b->ops.v[i]->waiting);
+    for (size_t i = 0; i < b->cycles.n; i++)
+        if (b->cycles.v[i]->holds && !b->cycles.v[i]->first.answered)
+            fn(ctx, &b->cycles.v[i]->waiting);
 }
 
 static const struct berth_pod *host_waiting_pod(const struct berth_waiting_pod *w)
 {
-    return w->op->pod;
+    return w->binding->pod;
 }
 
 static bool host_waiting_allow(struct berth_handle *h, struct berth_waiting_pod *w)
 {
-    return permit_allow(w->op, h);
+    return permit_allow(w->binding, h);
 }
 
 static bool host_waiting_reject(struct berth_handle *h, struct berth_waiting_pod *w,
                                 struct berth_str reason)
 {
-    return permit_reject(w->op, h, str_abi(reason));
+    return permit_reject(w->binding, h, str_abi(reason));
 }
 
 /* --- reading by path -------------------------------------------------------------------------- */
@@ -354,6 +355,52 @@ static const struct berth_pod *host_placement_pod(const struct berth_placement *
     return p->pods[i].pod;
 }
 
+/* --- requests, timers, shared state ----------------------------------------------------------- */
+
+static uint64_t host_api_call(struct berth_handle *h, const struct berth_api_call *call,
+                              berth_api_done_fn *done, void *ctx)
+{
+    struct framework *fw = h->framework;
+    return plugin_calls_send(&fw->calls, &fw->ports, h, call, done, ctx);
+}
+
+static void host_api_forget(struct berth_handle *h, uint64_t id)
+{
+    plugin_calls_cancel_request(&h->framework->calls, id);
+}
+
+static int64_t host_now(const struct berth_handle *h)
+{
+    return framework_now(h->framework);
+}
+
+static uint64_t host_timer(struct berth_handle *h, int64_t delay_ns, berth_timer_fn *fn, void *ctx)
+{
+    struct framework *fw = h->framework;
+    int64_t at;
+    if (__builtin_add_overflow(framework_now(fw), MAX(delay_ns, 0), &at))
+        at = INT64_MAX;
+    return plugin_calls_add_timer(&fw->calls, h, at, fn, ctx);
+}
+
+static void host_timer_cancel(struct berth_handle *h, uint64_t id)
+{
+    plugin_calls_cancel_timer(&h->framework->calls, id);
+}
+
+static void host_event(struct berth_handle *h, const struct berth_pod *pod, bool warning,
+                       struct berth_str reason, struct berth_str action, struct berth_str note)
+{
+    struct write write = {.kind = WRITE_EVENT,
+                          .object = pod->object,
+                          .scheduler_name = pod->pod->spec.scheduler_name,
+                          .reason = str_abi(reason),
+                          .action = str_abi(action),
+                          .message = str_abi(note),
+                          .warning = warning};
+    framework_submit(h->framework, &write);
+}
+
 const struct berth_host engine_host = {
     .abi = BERTH_ABI,
     .struct_size = sizeof(struct berth_host),
@@ -405,4 +452,11 @@ const struct berth_host engine_host = {
     .placement_node = host_placement_node,
     .placement_pods = host_placement_pods,
     .placement_pod = host_placement_pod,
+    .api_call = host_api_call,
+    .api_forget = host_api_forget,
+    .now = host_now,
+    .timer = host_timer,
+    .timer_cancel = host_timer_cancel,
+    .event = host_event,
+    .shared = shared_state_get,
 };

@@ -120,3 +120,11 @@ unsigned pod_changes(const struct pod *before, const struct pod *after)
         changes |= BERTH_ACTION_UPDATE_POD_GENERATED_RESOURCE_CLAIM;
     return changes ? changes : (unsigned)BERTH_ACTION_UPDATE_OTHER;
 }
+
+unsigned lookup_change(const struct object *before, const struct object *after)
+{
+    /* A rule changes the taints of devices in slices that exist. */
+    if ((before && after) || object_kind(after ? after : before)->id == KIND_DEVICE_TAINT_RULE)
+        return BERTH_ACTION_UPDATE_OTHER;
+    return after ? BERTH_ACTION_ADD : BERTH_ACTION_DELETE;
+}

@@ -12,6 +12,7 @@
 #define BERTH_ENGINE_OBJECT_CHANGES_H
 
 #include "api/node.h"
+#include "api/object.h"
 #include "api/pod.h"
 #include "engine/ports/abi.h"
 
@@ -19,5 +20,7 @@
 unsigned node_changes(const struct node *before, const struct node *after);
 /* The same; BERTH_ACTION_UPDATE_OTHER if no known kind of change is found. */
 unsigned pod_changes(const struct pod *before, const struct pod *after);
+/* Of any other object; before NULL: an addition; after NULL: a deletion. */
+unsigned lookup_change(const struct object *before, const struct object *after);
 
 #endif

@@ -13,7 +13,7 @@ static const struct informers_sink informers_sink = {
 /*
  * The kinds that the engine reads. Terminated pods hold no resources; upstream filters them out
  * with the same field selector. Namespaces serve namespace selectors; services, controllers and
- * replica sets serve default spreading.
+ * replica sets serve default spreading. Groups that a server may not have are optional.
  */
 static const struct informer_row informer_rows[] = {
     {.kind = KIND_NODE},
@@ -24,19 +24,42 @@ static const struct informer_row informer_rows[] = {
     {.kind = KIND_REPLICA_SET},
     {.kind = KIND_STATEFUL_SET},
     {.kind = KIND_POD_DISRUPTION_BUDGET},
+    {.kind = KIND_PERSISTENT_VOLUME},
+    {.kind = KIND_PERSISTENT_VOLUME_CLAIM},
+    {.kind = KIND_STORAGE_CLASS},
+    {.kind = KIND_CSI_NODE},
+    {.kind = KIND_CSI_DRIVER},
+    {.kind = KIND_CSI_STORAGE_CAPACITY},
+    {.kind = KIND_VOLUME_ATTACHMENT},
+    {.kind = KIND_RESOURCE_CLAIM, .optional = true},
+    {.kind = KIND_RESOURCE_SLICE, .optional = true},
+    {.kind = KIND_DEVICE_CLASS, .optional = true},
+    {.kind = KIND_DEVICE_TAINT_RULE, .optional = true},
     {.kind = KIND_POD_GROUP, .optional = true},
 };
 
 /* --- lifecycle -------------------------------------------------------------------------------- */
 
+/* As upstream, kinds that only a gate makes useful are watched only with it. */
+static bool is_watched(enum kind_id kind, const struct features *features)
+{
+    return kind != KIND_DEVICE_TAINT_RULE ||
+           (features && features_enabled(features, "DRADeviceTaintRules"));
+}
+
 /* Objects that are sent to extenders are kept in their wire form. */
-static struct informers *make_informers(struct world *w)
+static struct informers *make_informers(struct world *w, const struct features *features)
 {
     struct informer_row rows[ARRAY_LEN(informer_rows)];
-    memcpy(rows, informer_rows, sizeof(rows));
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-        rows[i].object_flags = world_object_flags(w, rows[i].kind);
-    return informers_new(w->client, rows, ARRAY_LEN(rows), NULL, &informers_sink, w);
+    size_t n = 0;
+    for (size_t i = 0; i < ARRAY_LEN(informer_rows); i++) {
+        if (!is_watched(informer_rows[i].kind, features))
+            continue;
+        rows[n] = informer_rows[i];
+        rows[n].object_flags = world_object_flags(w, rows[n].kind);
+        n++;
+    }
+    return informers_new(w->client, rows, n, NULL, &informers_sink, w);
 }
 
 static int make_parts(struct world *w, const struct world_options *o, struct err *reterr)
@@ -83,7 +106,7 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
     w->writes = write_queue_new(w->client, &(struct write_queue_options){.status_qps = qps});
     w->recorder =
         event_recorder_new(w->event_client, &(struct event_recorder_options){.warning_qps = qps});
-    w->informers = make_informers(w);
+    w->informers = make_informers(w, o->features);
     return 0;
 }
 
@@ -143,6 +166,7 @@ struct world *world_free(struct world *w)
         rest_cancel(w->open->deletion);
         world_api_write_free(w->open);
     }
+    world_cancel_api_calls(w);
     write_queue_free(w->writes);
     world_free_setups(w);
     informers_free(w->informers);

@@ -6,11 +6,12 @@
 /* Pods attempted before the mailbox is read again. */
 #define SCHEDULE_BATCH 32
 /*
- * Limit of unanswered bindings, after which the thread waits for the API server. It is about the
- * number of seats that API Priority and Fairness gives a scheduler. With half of it, bindings are
- * an eighth slower while events are written, and half a megabyte is saved.
+ * Limit of unanswered bindings and requests of plugins, after which the thread waits for the API
+ * server: pods that are being bound come before others. It is about the number of seats that API
+ * Priority and Fairness gives a scheduler. With half of it, bindings are an eighth slower while
+ * events are written, and half a megabyte is saved.
  */
-#define MAX_BINDINGS   128
+#define MAX_UNANSWERED 128
 
 /* --- ports ------------------------------------------------------------------------------------ */
 
@@ -44,12 +45,20 @@ static void port_log(void *ctx, const struct log_site *site, const char *message
     log_write(site, message, kvs, n);
 }
 
+static int64_t port_wall(void *ctx)
+{
+    (void)ctx;
+    return time_wall();
+}
+
 struct ports world_ports(struct world *w)
 {
     return (struct ports){.ctx = w,
                           .now = port_now,
+                          .wall = port_wall,
                           .submit = port_submit,
                           .call_extender = port_call_extender,
+                          .call_api = world_call_api,
                           .retired = world_retire,
                           .log = port_log,
                           .pool = w->pool};
@@ -161,6 +170,9 @@ static void read_msg(struct world *w, struct engine_msg *msg)
         w->bindings -= msg->answer->verb == EXTENDER_BIND;
         engine_extender_done(w->engine, msg->answer->id, &msg->answer->result);
         break;
+    case ENGINE_MSG_API_DONE:
+        world_answer_api_call(w, msg);
+        break;
     case ENGINE_MSG_SCHEDULE:
         w->may_schedule = true;
         break;
@@ -204,7 +216,7 @@ static bool schedule_some(struct world *w)
     if (time_mono() >= engine_next_wake(w->engine))
         engine_tick(w->engine);
     for (int i = 0; i < SCHEDULE_BATCH; i++)
-        if (w->bindings >= MAX_BINDINGS || !engine_schedule_one(w->engine))
+        if (w->bindings + w->n_requests >= MAX_UNANSWERED || !engine_schedule_one(w->engine))
             return true;
     return false;
 }

@@ -4,7 +4,8 @@
  *
  * Purpose:   world.c builds the world and receives watch events, world_life.c starts and stops it,
  *            world_engine.c is the engine's thread, world_writes.c sends the engine's writes,
- *            world_reload.c switches configurations, world_dump.c logs the engine's state.
+ *            world_calls.c the requests of plugins, world_reload.c switches configurations,
+ *            world_dump.c logs the engine's state.
  * Ownership: an engine_msg goes from the loop's thread to the engine's, an api_write the other way.
  *            The thread that holds one owns it.
  * Threading: each function and member names its thread. Only the mailbox is shared.
@@ -41,6 +42,7 @@ enum engine_msg_kind {
     ENGINE_MSG_OBJECT,
     ENGINE_MSG_WRITE_DONE,
     ENGINE_MSG_EXTENDER_DONE,
+    ENGINE_MSG_API_DONE,
     ENGINE_MSG_SCHEDULE,
     ENGINE_MSG_CLOSE, /* attempt no further pods; bindings in flight continue */
     ENGINE_MSG_EXPLAIN,
@@ -52,8 +54,8 @@ struct engine_msg {
     struct mail mail;
     struct engine_msg *next; /* messages of one loop iteration form one mail */
     enum engine_msg_kind kind;
-    struct object *before, *after; /* ENGINE_MSG_OBJECT */
-    uint64_t id;                   /* ENGINE_MSG_WRITE_DONE */
+    struct object *before, *after; /* ENGINE_MSG_OBJECT; after: also ENGINE_MSG_API_DONE */
+    uint64_t id;                   /* ENGINE_MSG_WRITE_DONE, ENGINE_MSG_API_DONE */
     bool of_binding;
     int status;
     char *reason, *message;          /* NULL: empty */
@@ -120,6 +122,7 @@ struct world {
     struct lease_candidature *candidature;   /* NULL: not coordinated leader election */
     struct write_queue *writes;              /* all writes except events */
     struct api_write *open;                  /* writes in flight */
+    struct api_call *calls;                  /* requests of plugins in flight */
     struct engine_msg *msgs_out, **msgs_end; /* messages of this loop iteration, not posted yet */
     struct loop_task post_msgs;
     bool leading, scheduling;
@@ -140,7 +143,8 @@ struct world {
     /* Used by the engine's thread only. */
     bool may_schedule;
     bool closed, reported_drained;
-    size_t bindings; /* submitted and not answered */
+    size_t bindings;   /* submitted and not answered */
+    size_t n_requests; /* of plugins, not answered */
     struct api_write *outbox, **outbox_end;
 };
 
@@ -210,5 +214,14 @@ struct api_write *world_api_write_new(struct world *w, const struct write *write
 void world_api_write_free(struct api_write *api_write);
 /* The loop's thread: queues the writes of a struct api_write_batch and frees the batch. */
 void world_run_api_writes(void *batch);
+
+/* --- world_calls.c ---------------------------------------------------------------------------- */
+
+/* The engine's thread: ports.call_api. */
+void world_call_api(void *world, uint64_t id, const struct berth_api_call *call);
+/* The engine's thread: passes an ENGINE_MSG_API_DONE to the engine. */
+void world_answer_api_call(struct world *w, const struct engine_msg *msg);
+/* The loop's thread: no answer follows. */
+void world_cancel_api_calls(struct world *w);
 
 #endif

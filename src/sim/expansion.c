@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/expansion.h"
 
+#include "api/persistent_volume.h"
 #include "api/pod_admission.h"
-#include "api/resource_claim.h"
 #include "sim/scenario.h"
 
 /* What a controller already has. */
@@ -16,7 +16,6 @@ struct owned {
 struct expansion {
     VEC(struct expansion_entry *) entries;
     VEC(const struct priority_class *) priority_classes;
-    VEC(const struct device_class *) device_classes;
     VEC(const struct object *) nodes;
     struct map owned; /* "ReplicaSet default/web-1" → struct owned */
 };
@@ -56,7 +55,6 @@ struct expansion *expansion_free(struct expansion *e)
     }
     vec_release(&e->entries);
     vec_release(&e->priority_classes);
-    vec_release(&e->device_classes);
     vec_release(&e->nodes);
     map_release(&e->owned);
     free(e);
@@ -139,9 +137,6 @@ void expansion_see(struct expansion *e, struct object *o)
     case KIND_PRIORITY_CLASS:
         vec_push(&e->priority_classes, object_priority_class(o));
         break;
-    case KIND_DEVICE_CLASS:
-        vec_push(&e->device_classes, object_device_class(o));
-        break;
     case KIND_REPLICA_SET:
         if (owner)
             own(e, owner->kind, meta->namespace, owner->name)->n_sets++;
@@ -154,16 +149,6 @@ void expansion_see(struct expansion *e, struct object *o)
 void expansion_keep(struct expansion *e, struct expansion_entry *entry)
 {
     vec_push(&e->entries, entry);
-}
-
-bool expansion_is_device(const struct expansion *e, struct str resource)
-{
-    for (size_t i = 0; i < e->device_classes.n; i++) {
-        struct str name = e->device_classes.v[i]->spec.extended_resource_name;
-        if (name.n && str_eq(name, resource))
-            return true;
-    }
-    return false;
 }
 
 const struct priority_class *expansion_priority_class(const struct expansion *e, struct str name)
@@ -189,12 +174,12 @@ struct run {
     struct err *reterr;
 };
 
-static bool is_taken(const struct scenario *s, const struct object *pod)
+static bool is_taken(const struct scenario *s, const struct object *o)
 {
     struct buf text = BUF_INIT;
-    const struct object_meta *meta = object_meta(pod);
-    bool taken =
-        map_get(&s->names, owner_key(&text, STR("Pod"), meta->namespace, meta->name)) != NULL;
+    const struct object_meta *meta = object_meta(o);
+    bool taken = map_get(&s->names, owner_key(&text, object_kind(o)->kind, meta->namespace,
+                                              meta->name)) != NULL;
     buf_release(&text);
     return taken;
 }
@@ -249,6 +234,37 @@ static int top_up(struct run *run, int64_t wanted, size_t there)
     return r;
 }
 
+/* A claim of a pod of a StatefulSet. Its parts belong to the controller, which outlives it. */
+static int make_pod_claim(struct run *run, const struct pod_controller_claim *template,
+                          int64_t ordinal)
+{
+    struct object *o = object_new(KIND_PERSISTENT_VOLUME_CLAIM);
+    struct persistent_volume_claim *claim = object_body_mut(o);
+    claim->metadata.name =
+        arena_printf(object_arena(o), "%.*s-%.*s-%lld", STR_ARG(template->metadata.name),
+                     STR_ARG(run->controller->metadata.name), (long long)ordinal);
+    claim->metadata.namespace = run->controller->metadata.namespace;
+    claim->metadata.labels = template->metadata.labels;
+    claim->metadata.annotations = template->metadata.annotations;
+    claim->spec = template->spec;
+    if (is_taken(run->s, o)) {
+        object_unref(o);
+        return 0;
+    }
+    int r = scenario_add(run->s, o, SCENARIO_THERE, run->reterr);
+    if (r < 0)
+        object_unref(o);
+    return r;
+}
+
+static int make_pod_claims(struct run *run, int64_t ordinal)
+{
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < run->controller->spec.volume_claim_templates.n; i++)
+        r = make_pod_claim(run, &run->controller->spec.volume_claim_templates.v[i], ordinal);
+    return r;
+}
+
 static int run_stateful_set(struct run *run, int64_t wanted)
 {
     const struct pod_controller_ordinals *ordinals = run->controller->spec.ordinals;
@@ -256,8 +272,11 @@ static int run_stateful_set(struct run *run, int64_t wanted)
     int r = 0;
     if (wanted > EXPANSION_MAX_PODS)
         return too_many(run, wanted);
-    for (int64_t i = first; r == 0 && i < first + wanted; i++)
-        r = make(run, (struct controlled_pod){.index = i});
+    for (int64_t i = first; r == 0 && i < first + wanted; i++) {
+        r = make_pod_claims(run, i);
+        if (r == 0)
+            r = make(run, (struct controlled_pod){.index = i});
+    }
     return r;
 }
 

@@ -43,8 +43,6 @@ struct expansion_entry *expansion_entry_free(struct expansion_entry *entry);
 /* Takes ownership of the entry. */
 void expansion_keep(struct expansion *e, struct expansion_entry *entry);
 
-/* Whether a DeviceClass has this extendedResourceName. */
-bool expansion_is_device(const struct expansion *e, struct str resource);
 /* NULL if none. An empty name: the global default. */
 const struct priority_class *expansion_priority_class(const struct expansion *e, struct str name);
 const struct runtime_class *expansion_runtime_class(const struct expansion *e, struct str name);

@@ -5,6 +5,8 @@
 
 #include "api/node.h"
 #include "api/pod_admission.h"
+#include "api/resource_claim.h"
+#include "api/storage.h"
 #include "sim/expansion.h"
 
 void scenario_init(struct scenario *s)
@@ -103,6 +105,31 @@ static void default_node(struct node *node)
         node->status.allocatable = node->status.capacity;
 }
 
+static void default_storage_class(struct storage_class *class)
+{
+    if (str_empty(class->volume_binding_mode))
+        class->volume_binding_mode = STR(VOLUME_BINDING_IMMEDIATE);
+}
+
+static void default_count(struct str *mode, int64_t *count)
+{
+    if (str_empty(*mode))
+        *mode = STR("ExactCount");
+    if (str_is(*mode, "ExactCount") && *count == 0)
+        *count = 1;
+}
+
+static void default_device_claim(struct device_claim *claim)
+{
+    for (size_t i = 0; i < claim->requests.n; i++) {
+        struct device_request *r = &claim->requests.v[i];
+        if (r->exactly)
+            default_count(&r->exactly->allocation_mode, &r->exactly->count);
+        for (size_t k = 0; k < r->first_available.n; k++)
+            default_count(&r->first_available.v[k].allocation_mode, &r->first_available.v[k].count);
+    }
+}
+
 static void fill_in(struct scenario *s, struct object *o)
 {
     const struct kind *kind = object_kind(o);
@@ -113,6 +140,12 @@ static void fill_in(struct scenario *s, struct object *o)
         default_pod(body);
     else if (kind->id == KIND_NODE)
         default_node(body);
+    else if (kind->id == KIND_STORAGE_CLASS)
+        default_storage_class(body);
+    else if (kind->id == KIND_RESOURCE_CLAIM)
+        default_device_claim(&((struct resource_claim *)body)->spec.devices);
+    else if (kind->id == KIND_RESOURCE_CLAIM_TEMPLATE)
+        default_device_claim(&((struct resource_claim_template *)body)->spec.spec.devices);
 }
 
 /* --- objects ---------------------------------------------------------------------------------- */
@@ -180,82 +213,6 @@ static int admit(struct scenario *s, struct object *o, struct err *reterr)
     return r;
 }
 
-/* --- unevaluated features --------------------------------------------------------------------- */
-
-static bool has_claim(const struct pod_spec *spec)
-{
-    for (size_t i = 0; i < spec->volumes.n; i++)
-        if (spec->volumes.v[i].source.persistent_volume_claim ||
-            spec->volumes.v[i].source.ephemeral)
-            return true;
-    return false;
-}
-
-static bool has_inline_csi(const struct pod_spec *spec)
-{
-    for (size_t i = 0; i < spec->volumes.n; i++)
-        if (spec->volumes.v[i].source.csi)
-            return true;
-    return false;
-}
-
-static bool has_disk(const struct pod_spec *spec)
-{
-    for (size_t i = 0; i < spec->volumes.n; i++) {
-        const struct volume_source *v = &spec->volumes.v[i].source;
-        if (v->gce_persistent_disk || v->aws_elastic_block_store || v->azure_disk || v->cinder ||
-            v->iscsi || v->rbd || v->vsphere_volume || v->portworx_volume || v->azure_file)
-            return true;
-    }
-    return false;
-}
-
-static bool asks_for_device(const struct scenario *s, const struct pod_spec *spec)
-{
-    for (size_t i = 0; i < spec->containers.n; i++) {
-        const quantity_map *requests = &spec->containers.v[i].resources.requests;
-        for (size_t k = 0; k < requests->n; k++)
-            if (expansion_is_device(s->expansion, requests->v[k].key))
-                return true;
-    }
-    return false;
-}
-
-static const struct {
-    bool (*applies)(const struct pod_spec *spec);
-    const char *text;
-} rows[] = {
-    {has_claim, "persistent volume claims and ephemeral volumes are not supported yet: the pod "
-                "stays pending unless the plugin VolumeBinding is disabled"},
-    {has_inline_csi, "attach limits of inline CSI volumes are not checked"},
-    {has_disk, "attach limits and conflicts of in-tree disk volumes are not checked"},
-};
-
-/* Adds notes for a pending pod with features that the simulation does not evaluate. */
-static void note_unevaluated(struct scenario *s, const struct object *object)
-{
-    const struct pod *pod = object_pod(object);
-    struct buf name = BUF_INIT;
-    if (pod->spec.node_name.n)
-        return;
-    buf_add_printf(&name, "Pod %.*s/%.*s", STR_ARG(pod->metadata.namespace),
-                   STR_ARG(pod->metadata.name));
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-        if (rows[i].applies(&pod->spec))
-            scenario_note(s, rows[i].text, buf_str(&name));
-    if (pod->spec.resource_claims.n)
-        scenario_note(s,
-                      "resource claims are not supported yet: the pod stays pending unless the "
-                      "plugin DynamicResources is disabled",
-                      buf_str(&name));
-    if (asks_for_device(s, &pod->spec))
-        scenario_note(s,
-                      "devices of a DeviceClass with an extendedResourceName are not counted, only "
-                      "allocatable of nodes",
-                      buf_str(&name));
-    buf_release(&name);
-}
-
 /* --- completion ------------------------------------------------------------------------------- */
 
 int scenario_complete(struct scenario *s, struct err *reterr)
@@ -267,7 +224,6 @@ int scenario_complete(struct scenario *s, struct err *reterr)
             continue;
         if (item->is_new)
             r = admit(s, item->object, reterr);
-        note_unevaluated(s, item->object);
     }
     return r;
 }

@@ -3,22 +3,25 @@
 
 #include "api/pod.h"
 #include "base/time.h"
+#include "engine/ports/abi.h"
+#include "sim/sim_volumes.h"
 
 #define DEFAULT_MAX_ATTEMPTS 3
 
-/* A write of the engine that changes a pod, or whose result the engine waits for. */
+enum sim_writer { WRITER_ENGINE, WRITER_PLUGIN, WRITER_CONTROLLER };
+
+/* A write that changes an object, or whose result is waited for. They are applied in order. */
 struct sim_write {
-    enum write_kind kind;
+    enum sim_writer writer;
     uint64_t id;
+    /* the engine's */
+    enum write_kind kind;
     struct object *pod;
     bool sets_node;
     char *node; /* to bind or nominate */
-};
-
-struct sim_object {
-    struct object *object;
-    struct str key;
-    char text[];
+    /* of plugins and controllers; its texts are in text */
+    struct sim_request request;
+    char *text;
 };
 
 /* --- ports ------------------------------------------------------------------------------------ */
@@ -54,6 +57,84 @@ static void port_submit(void *ctx, const struct write *write)
     vec_push(&sim->writes, w);
 }
 
+static struct str keep(char **at, struct str s)
+{
+    char *p = *at;
+    if (s.n)
+        memcpy(p, s.p, s.n);
+    *at += s.n;
+    return (struct str){p, s.n};
+}
+
+static void push_request(struct sim *sim, enum sim_writer writer, uint64_t id,
+                         const struct sim_request *request)
+{
+    struct sim_write *w = xnew(struct sim_write);
+    size_t n = request->subresource.n + request->namespace.n + request->name.n + request->body.n;
+    char *at = w->text = xmalloc(n + 1);
+    w->writer = writer;
+    w->id = id;
+    w->request = *request;
+    w->request.subresource = keep(&at, request->subresource);
+    w->request.namespace = keep(&at, request->namespace);
+    w->request.name = keep(&at, request->name);
+    w->request.body = keep(&at, request->body);
+    vec_push(&sim->writes, w);
+}
+
+static enum sim_verb verb_of(const struct berth_api_call *call)
+{
+    static const enum sim_verb patches[] = {
+        [BERTH_PATCH_MERGE] = SIM_PATCH_MERGE,
+        [BERTH_PATCH_STRATEGIC] = SIM_PATCH_STRATEGIC,
+        [BERTH_PATCH_JSON] = SIM_PATCH_JSON,
+    };
+    switch (call->verb) {
+    case BERTH_API_CREATE:
+        return SIM_CREATE;
+    case BERTH_API_PATCH:
+        return patches[call->patch];
+    case BERTH_API_DELETE:
+        return SIM_DELETE;
+    default:
+        return SIM_GET;
+    }
+}
+
+static void port_call_api(void *ctx, uint64_t id, const struct berth_api_call *call)
+{
+    struct str version = str_abi(call->api_version);
+    size_t slash = str_find(version, '/');
+    struct sim_request request = {
+        .verb = verb_of(call),
+        .kind = kind_find_resource(slash < version.n ? str_slice(version, 0, slash) : STR(""),
+                                   str_abi(call->resource)),
+        .subresource = str_abi(call->subresource),
+        .namespace = str_abi(call->namespace_name),
+        .name = str_abi(call->name),
+        .body = str_abi(call->body),
+    };
+    push_request(ctx, WRITER_PLUGIN, id, &request);
+}
+
+static void on_controllers_write(void *ctx, const struct controllers_write *write)
+{
+    static const enum sim_verb verbs[] = {
+        [CONTROLLERS_CREATE] = SIM_CREATE,
+        [CONTROLLERS_PATCH] = SIM_PATCH_MERGE,
+        [CONTROLLERS_DELETE] = SIM_DELETE,
+    };
+    struct sim_request request = {
+        .verb = verbs[write->verb],
+        .kind = write->kind,
+        .subresource = write->subresource,
+        .namespace = write->namespace,
+        .name = write->name,
+        .body = write->body,
+    };
+    push_request(ctx, WRITER_CONTROLLER, write->id, &request);
+}
+
 /* Neither scheduled nor out of attempts. */
 static bool is_open(const struct sim *sim, const struct sim_pod *pod)
 {
@@ -67,6 +148,7 @@ static void port_decided(void *ctx, const struct decision *d)
     if (!pod)
         return;
     bool was_open = is_open(sim, pod);
+    sim->n_idle = was_open ? 0 : sim->n_idle + 1;
     pod->attempts = d->attempt;
     free(pod->message);
     pod->message = d->bound ? NULL : str_dup(d->message);
@@ -75,7 +157,39 @@ static void port_decided(void *ctx, const struct decision *d)
     sim->n_open -= was_open && !is_open(sim, pod);
 }
 
+static bool is_pending(const struct object *o)
+{
+    return object_kind(o)->id == KIND_POD && str_empty(object_pod(o)->spec.node_name);
+}
+
+static void note_pending(struct sim *sim, struct object *o)
+{
+    struct sim_pod *pod = xnew(struct sim_pod);
+    pod->object = object_ref(o);
+    vec_push(&sim->pods, pod);
+    map_put(&sim->by_uid, object_meta(o)->uid, pod);
+}
+
+/* The watch of the engine and of the controllers. */
+static void on_changed(void *ctx, struct object *before, struct object *after)
+{
+    struct sim *sim = ctx;
+    if (!before && is_pending(after))
+        note_pending(sim, after);
+    if (sim->controllers)
+        controllers_object_changed(sim->controllers, before, after);
+    engine_object_changed(sim->engine, before, after);
+}
+
 /* --- making and ending ------------------------------------------------------------------------ */
+
+static struct controllers *make_controllers(struct sim *sim, const struct sim_options *options)
+{
+    struct controllers_options controllers = {
+        .ctx = sim, .write = on_controllers_write, .provisioner = options->provisioner};
+    controllers.provisioner.enabled = true;
+    return controllers_new(&controllers);
+}
 
 int sim_new(const struct sim_options *options, struct sim **ret_sim, struct err *reterr)
 {
@@ -87,13 +201,20 @@ int sim_new(const struct sim_options *options, struct sim **ret_sim, struct err 
         .seed = options->seed,
         .explain_bytes = options->explain_bytes,
         .surveys = options->surveys,
-        .ports = {.ctx = sim, .now = port_now, .submit = port_submit, .decided = port_decided},
+        .ports = {.ctx = sim,
+                  .now = port_now,
+                  .submit = port_submit,
+                  .call_api = port_call_api,
+                  .decided = port_decided},
     };
     int r = engine_new(&engine, &sim->engine, reterr);
     if (r < 0) {
         free(sim);
         return r;
     }
+    sim_api_init(&sim->api, on_changed, sim);
+    if (!options->no_controllers)
+        sim->controllers = make_controllers(sim, options);
     sim->max_attempts = options->max_attempts ? options->max_attempts : DEFAULT_MAX_ATTEMPTS;
     *ret_sim = sim;
     return 0;
@@ -103,6 +224,7 @@ static void free_write(struct sim_write *w)
 {
     object_unref(w->pod);
     free(w->node);
+    free(w->text);
     free(w);
 }
 
@@ -111,6 +233,7 @@ struct sim *sim_free(struct sim *sim)
     if (!sim)
         return NULL;
     engine_free(sim->engine);
+    controllers_free(sim->controllers);
     for (size_t i = 0; i < sim->pods.n; i++) {
         struct sim_pod *pod = sim->pods.v[i];
         object_unref(pod->object);
@@ -118,16 +241,11 @@ struct sim *sim_free(struct sim *sim)
         free(pod->message);
         free(pod);
     }
-    map_each (entry, &sim->objects) {
-        struct sim_object *known = entry->value;
-        object_unref(known->object);
-        free(known);
-    }
+    sim_api_release(&sim->api);
     for (size_t i = 0; i < sim->evictions.n; i++) {
         object_unref(sim->evictions.v[i].victim);
         object_unref(sim->evictions.v[i].preemptor);
     }
-    map_release(&sim->objects);
     vec_release(&sim->pods);
     while (sim->writes.n)
         free_write(vec_pop(&sim->writes));
@@ -137,11 +255,6 @@ struct sim *sim_free(struct sim *sim)
     map_release(&sim->by_uid);
     free(sim);
     return NULL;
-}
-
-static bool is_pending(const struct object *o)
-{
-    return object_kind(o)->id == KIND_POD && str_empty(object_pod(o)->spec.node_name);
 }
 
 /* The order of loading: everything that an attempt depends on before the pending pods. */
@@ -159,56 +272,12 @@ static enum load_rank rank_of(const struct object *o)
     }
 }
 
-static struct str key_of(const struct object *o, struct buf *out)
-{
-    const struct object_meta *meta = object_meta(o);
-    buf_clear(out);
-    buf_add_printf(out, "%.*s %.*s/%.*s", STR_ARG(object_kind(o)->kind), STR_ARG(meta->namespace),
-                   STR_ARG(meta->name));
-    return buf_str(out);
-}
-
-/* Replaces an object; after NULL: deletes it. Returns the previous one with its reference. */
-static struct object *replace(struct sim *sim, const struct object *o, struct object *after)
-{
-    struct buf text = BUF_INIT;
-    struct str key = key_of(o, &text);
-    struct sim_object *known = map_get(&sim->objects, key);
-    struct object *before = known ? known->object : NULL;
-    if (known && !after) {
-        map_del(&sim->objects, known->key);
-        free(known);
-    } else if (after && !known) {
-        known = xmalloc(sizeof(*known) + key.n);
-        memcpy(known->text, key.p, key.n);
-        known->key = (struct str){known->text, key.n};
-        map_put(&sim->objects, known->key, known);
-    }
-    if (after)
-        known->object = object_ref(after);
-    buf_release(&text);
-    return before;
-}
-
-static void note_pending(struct sim *sim, struct object *o)
-{
-    struct sim_pod *pod = xnew(struct sim_pod);
-    pod->object = object_ref(o);
-    vec_push(&sim->pods, pod);
-    map_put(&sim->by_uid, object_meta(o)->uid, pod);
-}
-
 static void load(struct sim *sim, const struct scenario_item *item)
 {
-    bool gone = item->what == SCENARIO_DELETED;
-    struct object *before = object_kind(item->object)->has_metadata
-                                ? replace(sim, item->object, gone ? NULL : item->object)
-                                : NULL;
-    if (!gone && !before && is_pending(item->object))
-        note_pending(sim, item->object);
-    if (!gone || before)
-        engine_object_changed(sim->engine, before, gone ? NULL : item->object);
-    object_unref(before);
+    if (item->what == SCENARIO_DELETED)
+        sim_api_remove(&sim->api, item->object);
+    else
+        sim_api_put(&sim->api, item->object);
     /* No two events have the same time, so that pods are tried in the order of the files. */
     sim->now++;
 }
@@ -228,32 +297,12 @@ void sim_load(struct sim *sim, const struct scenario *scenario)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* A copy with a new resourceVersion; NULL if it cannot be encoded. */
-static struct object *copy_pod(struct sim *sim, const struct object *pod)
-{
-    struct buf bytes = BUF_INIT;
-    struct object *o;
-    struct wire wire = {.kind = kind_get(KIND_POD), .encoding = ENCODING_PROTO};
-    object_encode(wire.kind, object_body(pod), wire.encoding, &bytes);
-    int r = object_decode(&wire, buf_str(&bytes), &o, NULL);
-    buf_release(&bytes);
-    if (r < 0)
-        return NULL;
-    struct pod *body = object_body_mut(o);
-    body->metadata.resource_version =
-        arena_printf(object_arena(o), "sim-%llu", (unsigned long long)++sim->next_version);
-    return o;
-}
-
 /* A reference to the pod's current object; NULL if it is deleted or replaced by another pod. */
 static struct object *current(const struct sim *sim, const struct object *pod)
 {
-    struct buf text = BUF_INIT;
-    const struct sim_object *known = map_get(&sim->objects, key_of(pod, &text));
-    buf_release(&text);
-    if (!known || !str_eq(object_meta(known->object)->uid, object_meta(pod)->uid))
-        return NULL;
-    return object_ref(known->object);
+    const struct object_meta *meta = object_meta(pod);
+    struct object *o = sim_api_get(&sim->api, object_kind(pod), meta->namespace, meta->name);
+    return o && str_eq(object_meta(o)->uid, meta->uid) ? object_ref(o) : NULL;
 }
 
 static void answer(struct sim *sim, const struct sim_write *w, int status, const char *message)
@@ -272,7 +321,7 @@ static void change_pod(struct sim *sim, const struct sim_write *w, struct object
         answer(sim, w, 200, "");
         return;
     }
-    struct object *after = copy_pod(sim, before);
+    struct object *after = sim_api_copy(&sim->api, before);
     if (!after) {
         answer(sim, w, 500, "failed to encode the pod");
         return;
@@ -283,9 +332,8 @@ static void change_pod(struct sim *sim, const struct sim_write *w, struct object
         body->spec.node_name = node;
     else
         body->status.nominated_node_name = node;
-    object_unref(replace(sim, after, after));
     answer(sim, w, 201, "");
-    engine_object_changed(sim->engine, before, after);
+    sim_api_put(&sim->api, after);
     object_unref(after);
 }
 
@@ -299,14 +347,12 @@ static void evict_pod(struct sim *sim, const struct sim_write *w, struct object 
 static void remove_pod(struct sim *sim, const struct object *pod)
 {
     struct object *before = current(sim, pod);
-    if (!before)
-        return;
-    object_unref(replace(sim, before, NULL));
-    engine_object_changed(sim->engine, before, NULL);
+    if (before)
+        sim_api_remove(&sim->api, before);
     object_unref(before);
 }
 
-static void apply_write(struct sim *sim, const struct sim_write *w)
+static void apply_engine_write(struct sim *sim, const struct sim_write *w)
 {
     struct object *before = current(sim, w->pod);
     if (!before)
@@ -318,12 +364,38 @@ static void apply_write(struct sim *sim, const struct sim_write *w)
     object_unref(before);
 }
 
+/* The change is seen before its answer, as it may be with an API server. */
+static void apply_request(struct sim *sim, const struct sim_write *w)
+{
+    struct sim_reply reply;
+    sim_api_serve(&sim->api, &w->request, &reply);
+    if (w->writer == WRITER_CONTROLLER) {
+        controllers_write_done(sim->controllers, w->id, reply.status, sim->now);
+        sim->controlled = true;
+    } else {
+        struct berth_api_result result = {
+            .struct_size = sizeof(result),
+            .status = reply.status,
+            .reason = abi_str(str_of(reply.reason)),
+            .message = abi_str(str_of(reply.err.msg)),
+            .object = (const struct berth_object *)reply.object,
+        };
+        engine_api_done(sim->engine, w->id, &result);
+        if (!sim->controllers && reply.object)
+            sim_volumes_complete(&sim->api, reply.object);
+    }
+    object_unref(reply.object);
+}
+
 /* The engine may submit more writes while these are applied. */
 static void apply_writes(struct sim *sim)
 {
     for (size_t i = 0; i < sim->writes.n; i++) {
         struct sim_write *w = sim->writes.v[i];
-        apply_write(sim, w);
+        if (w->writer == WRITER_ENGINE)
+            apply_engine_write(sim, w);
+        else
+            apply_request(sim, w);
         free_write(w);
     }
     vec_clear(&sim->writes);
@@ -334,22 +406,69 @@ static void apply_writes(struct sim *sim)
     vec_clear(&sim->leaving);
 }
 
+/* Applies all writes, also those of controllers, until nothing is left to do at this time. */
+static void settle(struct sim *sim)
+{
+    apply_writes(sim);
+    while (sim->controllers && controllers_next(sim->controllers) <= sim->now) {
+        controllers_run(sim->controllers, sim->now);
+        apply_writes(sim);
+    }
+}
+
+/*
+ * Pods that are gated or belong to another scheduler are never tried: they are not waited for. A
+ * controller may end their wait.
+ */
+static void count_open(struct sim *sim)
+{
+    struct engine_stats stats = engine_get_stats(sim->engine);
+    size_t n = 0, queued = stats.active + stats.backoff + stats.unschedulable, spent = 0;
+    for (size_t i = 0; i < sim->pods.n; i++) {
+        struct sim_pod *pod = sim->pods.v[i];
+        n += is_open(sim, pod);
+        /* Out of attempts: it is queued, but not waited for. */
+        struct object *now = pod->node || is_open(sim, pod) ? NULL : current(sim, pod->object);
+        spent += now != NULL;
+        object_unref(now);
+    }
+    sim->n_open = MIN(n, queued - MIN(queued, spent));
+    sim->n_idle = 0;
+    sim->controlled = false;
+}
+
+/* Whether only pods that are out of attempts are tried, again and again. */
+static bool is_idle(const struct sim *sim)
+{
+    return sim->n_idle > 2 * sim->pods.n + 16;
+}
+
+/* When something happens next; INT64_MAX: the remaining pods wait for an event, and none comes. */
+static int64_t next_time(const struct sim *sim)
+{
+    struct engine_stats stats = engine_get_stats(sim->engine);
+    int64_t at = sim->controllers ? controllers_next(sim->controllers) : INT64_MAX;
+    if (stats.backoff || stats.binding > stats.held)
+        at = MIN(at, engine_next_wake(sim->engine));
+    return at;
+}
+
 void sim_run(struct sim *sim)
 {
-    /* Pods that are gated or belong to another scheduler are never tried: do not wait for them. */
-    sim->n_open = 0;
-    for (size_t i = 0; i < sim->pods.n; i++)
-        sim->n_open += is_open(sim, sim->pods.v[i]);
-    sim->n_open = MIN(sim->n_open, engine_get_stats(sim->engine).active);
+    settle(sim);
+    count_open(sim);
     for (;;) {
-        while (sim->n_open && engine_schedule_one(sim->engine))
-            apply_writes(sim);
-        struct engine_stats stats = engine_get_stats(sim->engine);
-        int64_t wake = engine_next_wake(sim->engine);
-        /* The remaining pods wait for a cluster event, and there will be none. */
-        if (stats.backoff == 0 || wake == INT64_MAX || !sim->n_open)
+        while (sim->n_open && !is_idle(sim) && engine_schedule_one(sim->engine))
+            settle(sim);
+        if (!sim->n_open && sim->controlled) {
+            count_open(sim);
+            continue;
+        }
+        int64_t next = next_time(sim);
+        if (next == INT64_MAX || !sim->n_open || is_idle(sim))
             return;
-        sim->now = MAX(wake, sim->now + NSEC_PER_MSEC);
+        sim->now = MAX(next, sim->now + NSEC_PER_MSEC);
         engine_tick(sim->engine);
+        settle(sim);
     }
 }

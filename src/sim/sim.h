@@ -3,16 +3,18 @@
  * sim.h - the simulated world: the scheduler's engine in virtual time, without a cluster.
  *
  * Purpose:   feeds a scenario to an engine and applies its writes immediately: bindings bind pods,
- *            evictions delete them, and time advances to the engine's next wake-up.
- * Ownership: owns the engine and the results.
- * Threading: one thread.
+ *            evictions delete them, requests of plugins change objects, controllers complete
+ * volumes and devices, and time advances to the next wake-up. Ownership: owns the engine and the
+ * results. Threading: one thread.
  */
 #ifndef BERTH_SIM_SIM_H
 #define BERTH_SIM_SIM_H
 
+#include "apiserver/controllers/controllers.h"
 #include "base/map.h"
 #include "engine/engine.h"
 #include "sim/scenario.h"
+#include "sim/sim_api.h"
 
 /* The result for a pod that was loaded without a node. */
 struct sim_pod {
@@ -31,14 +33,16 @@ struct sim {
     struct engine *engine;
     int64_t now;
     uint32_t max_attempts;
-    struct map objects;         /* "Pod default/web" → struct sim_object, its current state */
-    VEC(struct sim_pod *) pods; /* in the order of the scenario */
+    struct sim_api api;
+    struct controllers *controllers; /* NULL: none */
+    bool controlled;                 /* a controller has changed something */
+    VEC(struct sim_pod *) pods;      /* in the order of the scenario */
     struct map by_uid;
     size_t n_open;                      /* pods that are neither scheduled nor out of attempts */
+    size_t n_idle;                      /* attempts in succession for pods that are not open */
     VEC(struct sim_write *) writes;     /* submitted, not yet applied */
     VEC(struct object *) leaving;       /* victims, deleted once all writes are applied */
     VEC(struct sim_eviction) evictions; /* in order */
-    uint64_t next_version;
 };
 
 struct sim_options {
@@ -46,9 +50,11 @@ struct sim_options {
     const struct registry *registry;
     const struct features *features; /* NULL: the defaults */
     uint64_t seed;
-    size_t explain_bytes;  /* see engine_options */
-    bool surveys;          /* see engine_options */
-    uint32_t max_attempts; /* per pod; 0: 3 */
+    size_t explain_bytes;                   /* see engine_options */
+    bool surveys;                           /* see engine_options */
+    uint32_t max_attempts;                  /* per pod; 0: 3 */
+    bool no_controllers;                    /* nobody binds claims or creates them from templates */
+    struct provisioner_options provisioner; /* enabled is set by sim_new */
 };
 
 int sim_new(const struct sim_options *options, struct sim **ret_sim, struct err *reterr) MUST_CHECK;

@@ -78,16 +78,37 @@ def rows():
         return json.load(f)
 
 
-def fill_in(value, i):
+def fill_in(value, i, **more):
     """The row's template with the numbers of pod i in its texts."""
     if isinstance(value, dict):
-        return {k: fill_in(v, i) for k, v in value.items()}
+        return {k: fill_in(v, i, **more) for k, v in value.items()}
     if isinstance(value, list):
-        return [fill_in(v, i) for v in value]
+        return [fill_in(v, i, **more) for v in value]
     if isinstance(value, str):
-        for name, number in (("i", i), ("group", i % GROUPS), ("amount", 1 + i % AMOUNTS)):
+        for name, number in (("i", i), ("group", i % GROUPS), ("amount", 1 + i % AMOUNTS),
+                             *more.items()):
             value = value.replace("{" + name + "}", str(number))
     return value
+
+
+def is_namespaced(resource):
+    return resource.startswith(("persistentvolumeclaims", "resourceclaim"))
+
+
+def device_of(k):
+    """Device number k of a node: two NUMA nodes, as many devices on each."""
+    return {"name": f"d-{k}", "attributes": {"numa": {"int": k % 2}, "model": {"string": "a100"}},
+            "capacity": {"memory": {"value": "40Gi"}}}
+
+
+def objects_of(template, namespace, pods, nodes):
+    """What a row needs besides its pods: an object per pod, per node or per run."""
+    count = {"pod": pods, "node": nodes, "run": 1}[template["each"]]
+    for i in range(count):
+        o = fill_in(template["object"], i, namespace=namespace, node=f"node-{i:05}")
+        if "devices" in template:
+            o["spec"]["devices"] = [device_of(k) for k in range(template["devices"])]
+        yield o
 
 
 def pod_of(row, i, namespace):
@@ -164,7 +185,7 @@ class Bench:
             json.dump(config, f)
         return path
 
-    def start(self, who, namespace):
+    def start(self, who, row, namespace):
         """Starts the process. Returns it and the time of its start."""
         config = self.config()
         common = [f"--config={config}", f"--secure-port={free_port()}", "--bind-address=127.0.0.1"]
@@ -174,9 +195,10 @@ class Bench:
                                f"--authentication-kubeconfig={self.c.scheduler_kubeconfig}",
                                f"--authorization-kubeconfig={self.c.scheduler_kubeconfig}"],
             "berth": [self.options.berth, "scheduler", *common],
-            "binds": [self.options.load, "bind", self.c.scheduler_kubeconfig, namespace, in_flight],
+            "binds": [self.options.load, "bind", self.c.scheduler_kubeconfig, namespace, in_flight,
+                      row.get("writes", "-")],
             "binds+events": [self.options.load, "bind-events", self.c.scheduler_kubeconfig,
-                             namespace, in_flight],
+                             namespace, in_flight, row.get("writes", "-")],
         }[who]
         wrap = self.options.wrap.split() if who == "berth" and self.options.wrap else []
         log = os.path.join(self.c.dir, f"{who}.{self.count}.log")
@@ -199,6 +221,15 @@ class Bench:
                 return told["result"]
         raise SystemExit("bench: the watch broke off")
 
+    def start_controllers(self, row):
+        """The controllers that the objects of this row need: see tests/controllers."""
+        p = Process("controllers", [self.options.controllers, self.c.admin_kubeconfig,
+                                    *row["controllers"]],
+                    os.path.join(self.c.dir, f"controllers.{self.count}.log"))
+        self.c.children.append(p)
+        wait_for(lambda: "ready" in p.text(), 120, what="the controllers are ready")
+        return p
+
     # -- one run --
 
     def run(self, row, variant, who):
@@ -212,13 +243,28 @@ class Bench:
         objects = [pod_of(row, i, namespace) for i in range(pods)]
         with contextlib.ExitStack() as stack:
             stack.callback(self.clean, namespace, progress)
+            for template in row.get("objects", ()):
+                progress.show("creating " + template["resource"])
+                stack.callback(self.clean_objects, template, namespace)
+                where = namespace if is_namespaced(template["resource"]) else "-"
+                self.post(template["resource"], where,
+                          objects_of(template, namespace, pods, o.nodes))
+            for resource in row.get("made", ()):
+                stack.callback(self.clean_objects, {"resource": resource}, namespace)
+            controllers = self.start_controllers(row) if "controllers" in row else None
+            if controllers:
+                stack.callback(self.end, controllers)
+                stack.callback(cpu_when_quiet, controllers, 60)
             if variant == "waiting":
                 progress.show("creating pods")
                 self.post("pods", namespace, objects)
                 time.sleep(SETTLE)
+            if controllers:
+                progress.show("waiting for the controllers")
+                cpu_when_quiet(controllers, 300)
             watch = self.watch(namespace, pods)
             stack.callback(watch.kill)
-            process, began = self.start(who, namespace)
+            process, began = self.start(who, row, namespace)
             stack.callback(self.end, process)
             if variant == "arriving":
                 time.sleep(o.warm_up)
@@ -270,6 +316,23 @@ class Bench:
     def end(self, process):
         process.terminate(10)
         self.c.children.remove(process)
+
+    def clean_objects(self, template, namespace):
+        """Deletes what a row created. Schedulers put finalizers on resource claims."""
+        resource, _, group = template["resource"].partition(".")
+        if resource == "resourceclaims":
+            self.load("unfinalize", self.c.admin_kubeconfig, template["resource"], namespace,
+                      CREATE_IN_FLIGHT).communicate()
+        path = f"/apis/{group}/v1/" if group else "/api/v1/"
+        if is_namespaced(template["resource"]):
+            path += f"namespaces/{namespace}/"
+
+        def gone():
+            # The controllers' last requests may still be executed.
+            if self.c.get(f"{path}{resource}?limit=1")["items"]:
+                self.c.delete(path + resource)
+            return not self.c.get(f"{path}{resource}?limit=1")["items"]
+        wait_for(gone, 120, what=f"{resource} are gone")
 
     def clean(self, namespace, progress):
         progress.show("deleting pods")
@@ -374,6 +437,7 @@ def parse_args():
     p.add_argument("--timeout", type=int, default=600, help="seconds for one run")
     p.add_argument("--berth", default=os.path.join(ROOT, "build", "berth"))
     p.add_argument("--load", default=os.path.join(ROOT, "build", "berth-load"))
+    p.add_argument("--controllers", default=os.path.join(ROOT, "build", "berth-controllers"))
     p.add_argument("--wrap", default="", help="a command to run berth with, such as perf record")
     p.add_argument("--output", default=os.path.join(ROOT, "build", "bench.json"))
     options = p.parse_args()
@@ -403,7 +467,9 @@ def main():
     options = parse_args()
     runs = []
     # Deleting is not measured: no limits.
-    with Cluster(apiserver_args=["--delete-collection-workers=16"]) as c:
+    with Cluster(apiserver_args=["--delete-collection-workers=16", "--disable-admission-plugins="
+                                 "TaintNodesByCondition,ServiceAccount,StorageObjectInUseProtection"
+                                 ]) as c:
         bench = Bench(options, c)
         say(f"bench: {options.nodes} nodes on {len(os.sched_getaffinity(0))} cores, "
             f"{processor()}")

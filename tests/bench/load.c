@@ -5,18 +5,23 @@
  *   berth-load post KUBECONFIG RESOURCE NAMESPACE IN_FLIGHT RATE    creates the objects of stdin,
  *                                                                   one JSON object per line; RATE
  *                                                                   per second, 0: no limit
+ *   berth-load unfinalize KUBECONFIG RESOURCE NAMESPACE IN_FLIGHT   removes all finalizers
  *   berth-load watch KUBECONFIG NAMESPACE PODS SECONDS              watches pods until bound
- *   berth-load bind KUBECONFIG NAMESPACE IN_FLIGHT                  binds all pods, round robin
- *   berth-load bind-events KUBECONFIG NAMESPACE IN_FLIGHT           the same, one event per pod
+ *   berth-load bind KUBECONFIG NAMESPACE IN_FLIGHT WRITES           binds all pods, round robin
+ *   berth-load bind-events KUBECONFIG NAMESPACE IN_FLIGHT WRITES    the same, one event per pod
  *
- * NAMESPACE "-" is none. `watch` writes lines of JSON: {"ready": N} once it sees the N existing
- * pods, {"bound": N} every second, and at the end its result, with times in nanoseconds of
- * CLOCK_MONOTONIC: a pod's time is when the event that shows it bound was decoded.
+ * NAMESPACE "-" is none. RESOURCE is "pods" or "resourceclaims.resource.k8s.io". WRITES is what is
+ * written before each binding: "volumes" the selected node of the pod's volume claims, "devices"
+ * finalizer and allocation of its resource claims, "-" nothing. `watch` writes lines of JSON:
+ * {"ready": N} once it sees the N existing pods, {"bound": N} every second, and at the end its
+ * result, with times in nanoseconds of CLOCK_MONOTONIC: a pod's time is when the event that shows
+ * it bound was decoded.
  */
 #include <unistd.h>
 
 #include "api/events.h"
 #include "api/node.h"
+#include "api/persistent_volume.h"
 #include "api/pod.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -111,11 +116,22 @@ static void read_bodies(struct poster *p)
     }
 }
 
+/* "pods", "resourceclaims.resource.k8s.io" */
+static const struct kind *find_kind(const char *resource)
+{
+    struct str text = str_of(resource);
+    size_t dot = str_find(text, '.');
+    const struct kind *kind =
+        kind_find_resource(str_slice(text, MIN(dot + 1, text.n), text.n), str_slice(text, 0, dot));
+    if (kind)
+        return kind;
+    fprintf(stderr, "berth-load: no such resource: %s\n", resource);
+    exit(2);
+}
+
 static void run_post(struct load *l, const char *resource, int64_t rate)
 {
-    bool nodes = strcmp(resource, "nodes") == 0;
-    struct poster p = {
-        .load = l, .kind = kind_get(nodes ? KIND_NODE : KIND_POD), .rate = rate, .text = BUF_INIT};
+    struct poster p = {.load = l, .kind = find_kind(resource), .rate = rate, .text = BUF_INIT};
     read_bodies(&p);
     loop_timer_init(&p.timer, l->loop, on_due);
     l->began = time_mono();
@@ -127,6 +143,79 @@ static void run_post(struct load *l, const char *resource, int64_t rate)
     loop_timer_stop(&p.timer);
     vec_release(&p.bodies);
     buf_release(&p.text);
+}
+
+/* --- unfinalize ------------------------------------------------------------------------------- */
+
+struct cleaner {
+    struct load *load;
+    const struct kind *kind;
+    VEC(struct object *) objects;
+};
+
+static void clean_some(struct cleaner *c);
+
+static void on_cleaned(void *ctx, const struct rest_result *result)
+{
+    struct cleaner *c = ctx;
+    struct load *l = c->load;
+    l->in_flight--;
+    if (result->code < 0 && result->status != 404)
+        fail(l, "finalizers", &result->err);
+    else if (++l->done == c->objects.n)
+        loop_stop(l->loop);
+    else
+        clean_some(c);
+}
+
+static void clean_some(struct cleaner *c)
+{
+    struct load *l = c->load;
+    while (l->in_flight < l->max_in_flight && l->sent < c->objects.n) {
+        const struct object_meta *meta = object_meta(c->objects.v[l->sent++]);
+        struct rest_request request = {.verb = REST_PATCH_MERGE,
+                                       .kind = c->kind,
+                                       .namespace = meta->namespace,
+                                       .name = meta->name,
+                                       .text = STR_INIT("{\"metadata\":{\"finalizers\":null}}")};
+        l->in_flight++;
+        (void)rest_send(l->client, &request, on_cleaned, c);
+    }
+}
+
+static int keep_to_clean(void *ctx, struct object *object)
+{
+    struct cleaner *c = ctx;
+    vec_push(&c->objects, object);
+    return 0;
+}
+
+static void on_listed_to_clean(void *ctx, const struct rest_result *result)
+{
+    struct cleaner *c = ctx;
+    struct object_list list;
+    struct err err = result->err;
+    if (result->code < 0 || rest_result_list(result, keep_to_clean, c, &list, &err) < 0) {
+        fail(c->load, "list", &err);
+        return;
+    }
+    object_list_release(&list);
+    if (c->objects.n)
+        clean_some(c);
+    else
+        loop_stop(c->load->loop);
+}
+
+static void run_unfinalize(struct load *l, const char *resource)
+{
+    struct cleaner c = {.load = l, .kind = find_kind(resource)};
+    struct rest_request request = {.verb = REST_LIST, .kind = c.kind, .namespace = l->namespace};
+    (void)rest_send(l->client, &request, on_listed_to_clean, &c);
+    loop_run(l->loop);
+    printf("{\"done\": %zu}\n", l->done);
+    for (size_t i = 0; i < c.objects.n; i++)
+        object_unref(c.objects.v[i]);
+    vec_release(&c.objects);
 }
 
 /* --- watch ------------------------------------------------------------------------------------ */
@@ -248,6 +337,7 @@ struct binder {
     VEC(struct object *) pods;
     VEC(struct str) nodes;
     bool events;
+    enum { WRITES_NOTHING, WRITES_VOLUMES, WRITES_DEVICES } writes;
     int lists;
 };
 
@@ -256,6 +346,9 @@ struct bind_job {
     struct binder *binder;
     const struct pod *pod;
     struct str node;
+    size_t number;
+    size_t claim; /* the next of its claims to write */
+    bool finalizer_written;
 };
 
 static void bind_some(struct binder *b);
@@ -323,6 +416,103 @@ static void on_bound(void *ctx, const struct rest_result *result)
         job_done(job);
 }
 
+static void next_write(struct bind_job *job);
+
+static void on_written(void *ctx, const struct rest_result *result)
+{
+    struct bind_job *job = ctx;
+    if (result->code < 0)
+        fail(job->binder->load, "claim", &result->err);
+    next_write(job);
+}
+
+static void write_claim(struct bind_job *job, enum kind_id kind, struct str name,
+                        const char *subresource, const struct buf *body)
+{
+    struct rest_request request = {.verb = REST_PATCH_MERGE,
+                                   .kind = kind_get(kind),
+                                   .namespace = job->pod->metadata.namespace,
+                                   .name = name,
+                                   .subresource = str_of(subresource),
+                                   .text = buf_str(body)};
+    (void)rest_send(job->binder->load->client, &request, on_written, job);
+}
+
+/* Returns false if the pod has no further volume claim. */
+static bool select_node(struct bind_job *job)
+{
+    const struct pod_spec *spec = &job->pod->spec;
+    while (job->claim < spec->volumes.n) {
+        const struct persistent_volume_claim_volume_source *source =
+            spec->volumes.v[job->claim++].source.persistent_volume_claim;
+        if (!source)
+            continue;
+        struct buf body = BUF_INIT;
+        buf_add_printf(&body, "{\"metadata\":{\"annotations\":{\"%s\":\"%.*s\"}}}",
+                       ANN_SELECTED_NODE, STR_ARG(job->node));
+        write_claim(job, KIND_PERSISTENT_VOLUME_CLAIM, source->claim_name, "", &body);
+        buf_release(&body);
+        return true;
+    }
+    return false;
+}
+
+/* An allocation as a scheduler would write it, of a device that may not exist. */
+static void add_allocation(const struct bind_job *job, struct buf *body)
+{
+    const struct object_meta *meta = &job->pod->metadata;
+    buf_add_printf(body,
+                   "{\"status\":{\"allocation\":{\"devices\":{\"results\":[{\"request\":\"r\","
+                   "\"driver\":\"gpu.example.com\",\"pool\":\"%.*s\",\"device\":\"d-%zu\"}]},"
+                   "\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":"
+                   "\"metadata.name\",\"operator\":\"In\",\"values\":[\"%.*s\"]}]}]}},"
+                   "\"reservedFor\":[{\"resource\":\"pods\",\"name\":\"%.*s\","
+                   "\"uid\":\"%.*s\"}]}}",
+                   STR_ARG(job->node), job->number, STR_ARG(job->node), STR_ARG(meta->name),
+                   STR_ARG(meta->uid));
+}
+
+/* The name of its next resource claim; one from a template is in the status. */
+static struct str claim_name(const struct bind_job *job)
+{
+    const struct pod_resource_claim *claim = &job->pod->spec.resource_claims.v[job->claim];
+    for (size_t i = 0; i < job->pod->status.resource_claim_statuses.n; i++)
+        if (str_eq(job->pod->status.resource_claim_statuses.v[i].name, claim->name))
+            return job->pod->status.resource_claim_statuses.v[i].resource_claim_name;
+    return claim->resource_claim_name;
+}
+
+/* Returns false if the pod has no further resource claim. */
+static bool allocate(struct bind_job *job)
+{
+    const struct pod_spec *spec = &job->pod->spec;
+    if (job->claim >= spec->resource_claims.n)
+        return false;
+    struct str name = claim_name(job);
+    struct buf body = BUF_INIT;
+    if (job->finalizer_written) {
+        add_allocation(job, &body);
+        write_claim(job, KIND_RESOURCE_CLAIM, name, "status", &body);
+        job->claim++;
+    } else {
+        buf_add_cstr(&body, "{\"metadata\":{\"finalizers\":"
+                            "[\"resource.kubernetes.io/delete-protection\"]}}");
+        write_claim(job, KIND_RESOURCE_CLAIM, name, "", &body);
+    }
+    job->finalizer_written = !job->finalizer_written;
+    buf_release(&body);
+    return true;
+}
+
+static void next_write(struct bind_job *job)
+{
+    const struct binder *b = job->binder;
+    if ((b->writes == WRITES_VOLUMES && select_node(job)) ||
+        (b->writes == WRITES_DEVICES && allocate(job)))
+        return;
+    (void)pod_bind(b->load->client, &job->pod->metadata, job->node, on_bound, job);
+}
+
 static void bind_some(struct binder *b)
 {
     struct load *l = b->load;
@@ -330,10 +520,11 @@ static void bind_some(struct binder *b)
         struct bind_job *job = xnew(struct bind_job);
         *job = (struct bind_job){.binder = b,
                                  .pod = object_pod(b->pods.v[l->sent]),
-                                 .node = b->nodes.v[l->sent % b->nodes.n]};
+                                 .node = b->nodes.v[l->sent % b->nodes.n],
+                                 .number = l->sent};
         l->sent++;
         l->in_flight++;
-        (void)pod_bind(l->client, &job->pod->metadata, job->node, on_bound, job);
+        next_write(job);
     }
 }
 
@@ -367,9 +558,13 @@ static void on_listed(void *ctx, const struct rest_result *result)
         loop_stop(b->load->loop);
 }
 
-static void run_bind(struct load *l, bool events)
+static void run_bind(struct load *l, bool events, const char *writes)
 {
-    struct binder b = {.load = l, .events = events};
+    struct binder b = {.load = l,
+                       .events = events,
+                       .writes = strcmp(writes, "volumes") == 0   ? WRITES_VOLUMES
+                                 : strcmp(writes, "devices") == 0 ? WRITES_DEVICES
+                                                                  : WRITES_NOTHING};
     struct rest_request nodes = {
         .verb = REST_LIST, .kind = kind_get(KIND_NODE), .query = STR_INIT("resourceVersion=0")};
     struct rest_request pods = {
@@ -428,9 +623,12 @@ static bool run(struct load *l, int argc, char **argv)
         run_post(l, argv[3], number(argv[6]));
     } else if (strcmp(what, "watch") == 0 && argc == 6) {
         run_watch(l, (size_t)number(argv[4]), number(argv[5]));
-    } else if (strncmp(what, "bind", 4) == 0 && argc == 5) {
+    } else if (strcmp(what, "unfinalize") == 0 && argc == 6) {
+        l->max_in_flight = (size_t)number(argv[5]);
+        run_unfinalize(l, argv[3]);
+    } else if (strncmp(what, "bind", 4) == 0 && argc == 6) {
         l->max_in_flight = (size_t)number(argv[4]);
-        run_bind(l, strcmp(what, "bind-events") == 0);
+        run_bind(l, strcmp(what, "bind-events") == 0, argv[5]);
     } else {
         fprintf(stderr, "berth-load: see the top of load.c\n");
         return false;
@@ -442,10 +640,12 @@ int main(int argc, char **argv)
 {
     struct load l = {0};
     if (argc < 5) {
-        fprintf(stderr, "usage: berth-load post|watch|bind|bind-events KUBECONFIG ...\n");
+        fprintf(stderr,
+                "usage: berth-load post|unfinalize|watch|bind|bind-events KUBECONFIG ...\n");
         return 2;
     }
-    if (!open_load(&l, argv[2], strcmp(argv[1], "post") == 0 ? argv[4] : argv[3]))
+    bool of_resource = strcmp(argv[1], "post") == 0 || strcmp(argv[1], "unfinalize") == 0;
+    if (!open_load(&l, argv[2], of_resource ? argv[4] : argv[3]))
         return 1;
     bool ok = run(&l, argc, argv);
     close_load(&l);

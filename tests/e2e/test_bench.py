@@ -27,6 +27,7 @@ def bench(output, *args):
     return subprocess.run(
         [*prefix, os.path.join(ROOT, "tests/bench/cluster_bench.py"),
          "--berth", berth.find_program("berth"), "--load", berth.find_program("berth-load"),
+         "--controllers", berth.find_program("berth-controllers"),
          "--output", output, *args],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=berth.environment(),
         timeout=berth.TIMEOUT * 4)

@@ -114,11 +114,6 @@ def too_many_pods_are_told_as_upstream_does(c):
 
 
 NOT_SUPPORTED = {
-    "claim": ({"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]},
-              'persistent volume claims yet: pod uses claim "data"'),
-    "ephemeral": ({"volumes": [{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {
-        "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}}}]},
-                  'ephemeral volumes yet: pod has ephemeral volume "v"'),
     "device": ({"resourceClaims": [{"name": "gpu", "resourceClaimName": "x"}]},
                'resource claims yet: pod has resource claim "gpu"'),
 }

@@ -28,7 +28,7 @@ cd "$here"
 api=$("$go" list -m -f '{{.Dir}}' k8s.io/api)
 machinery=$("$go" list -m -f '{{.Dir}}' k8s.io/apimachinery)
 set --
-for p in core/v1 apps/v1 policy/v1 storage/v1 resource/v1 coordination/v1 coordination/v1beta1 \
+for p in core/v1 apps/v1 policy/v1 storage/v1 resource/v1 coordination/v1 coordination/v1beta1 resource/v1beta2 \
     events/v1 scheduling/v1 scheduling/v1alpha2 batch/v1 node/v1; do
     set -- "$@" "$api/$p/generated.proto"
 done

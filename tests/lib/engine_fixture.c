@@ -69,6 +69,21 @@ static void port_call_extender(void *ctx, const struct extender_call *call)
     buf_release(&nodes);
 }
 
+static void port_call_api(void *ctx, uint64_t id, const struct berth_api_call *call)
+{
+    static const char *const verbs[] = {"GET", "CREATE", "PATCH", "DELETE"};
+    struct fixture *f = ctx;
+    struct buf line = BUF_INIT;
+    buf_add_printf(&line, "%s %.*s", verbs[call->verb], STR_ARG(str_abi(call->resource)));
+    if (call->subresource.n)
+        buf_add_printf(&line, "/%.*s", STR_ARG(str_abi(call->subresource)));
+    buf_add_printf(&line, " %.*s%s%.*s", STR_ARG(str_abi(call->namespace_name)),
+                   call->namespace_name.n ? "/" : "", STR_ARG(str_abi(call->name)));
+    vec_push(&f->requests, (struct fixture_request){.id = id,
+                                                    .line = buf_take(&line),
+                                                    .body = str_dup(str_abi(call->body))});
+}
+
 /* "3 Message key=value key=value", "E Message …" */
 static void port_log(void *ctx, const struct log_site *site, const char *message,
                      const struct log_kv *kvs, size_t n)
@@ -123,6 +138,7 @@ void fixture_init_parts(struct fixture *f, const struct fixture_parts *parts)
                   .now = port_now,
                   .submit = port_submit,
                   .call_extender = port_call_extender,
+                  .call_api = port_call_api,
                   .decided = port_decided,
                   .retired = port_retired,
                   .log = port_log,
@@ -182,6 +198,11 @@ void fixture_release(struct fixture *f)
 {
     engine_free(f->engine);
     metrics_free(f->metrics);
+    for (size_t i = 0; i < f->requests.n; i++) {
+        free(f->requests.v[i].line);
+        free(f->requests.v[i].body);
+    }
+    vec_release(&f->requests);
     for (size_t i = 0; i < f->writes.n; i++) {
         struct fixture_write *w = &f->writes.v[i];
         object_unref(w->pod);
@@ -354,6 +375,30 @@ void fixture_extender_done(struct fixture *f, struct fixture_call *call,
     assert_false(call->answered);
     call->answered = true;
     engine_extender_done(f->engine, call->id, result);
+    f->now++;
+}
+
+struct fixture_request *fixture_request(struct fixture *f)
+{
+    for (size_t i = 0; i < f->requests.n; i++)
+        if (!f->requests.v[i].answered)
+            return &f->requests.v[i];
+    return NULL;
+}
+
+void fixture_request_done(struct fixture *f, struct fixture_request *request, int status,
+                          const char *reason, struct object *object)
+{
+    assert_non_null(request);
+    assert_false(request->answered);
+    struct berth_api_result result = {.struct_size = sizeof(result),
+                                      .status = status,
+                                      .reason = abi_str(str_of(reason)),
+                                      .message = abi_str(str_of(reason)),
+                                      .object = object ? object_abi(object) : NULL};
+    request->answered = true;
+    engine_api_done(f->engine, request->id, &result);
+    object_unref(object);
     f->now++;
 }
 

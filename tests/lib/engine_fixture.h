@@ -37,6 +37,14 @@ struct fixture_call {
     bool answered;
 };
 
+/* A plugin's request to the API server. */
+struct fixture_request {
+    uint64_t id;
+    char *line; /* "PATCH persistentvolumeclaims default/data", "PATCH resourceclaims/status a/b" */
+    char *body;
+    bool answered;
+};
+
 struct fixture {
     struct engine *engine;
     struct metrics *metrics; /* of the engine */
@@ -48,6 +56,7 @@ struct fixture {
     bool slow_status; /* the test answers status writes; otherwise they succeed after the attempt */
     size_t n_looked;  /* writes before this one need no answer or were answered */
     VEC(struct fixture_call) calls;
+    VEC(struct fixture_request) requests;
     VEC(char *) logs;      /* "3 Message key=value", "E Message key=value" */
     VEC(char *) decisions; /* "ns/pod -> node" or "ns/pod: message" */
     VEC(void *) retired;   /* owners of configurations that are no longer used */
@@ -113,6 +122,14 @@ void fixture_answer(struct fixture *f, struct fixture_write *w, int status, cons
 struct fixture_call *fixture_call(struct fixture *f);
 void fixture_extender_done(struct fixture *f, struct fixture_call *call,
                            const struct extender_result *result);
+/* The oldest unanswered request; NULL if none. */
+struct fixture_request *fixture_request(struct fixture *f);
+/*
+ * Answers it with this status. object: what the server answers, NULL for none; the fixture drops
+ * the reference. It is not what a watch would show: fixture_update does that.
+ */
+void fixture_request_done(struct fixture *f, struct fixture_request *request, int status,
+                          const char *reason, struct object *object);
 /* Another configuration for the engine. */
 struct fixture_reload {
     const char *config; /* YAML; NULL: the defaults */

@@ -574,7 +574,7 @@ struct object *object_from_args(enum kind_id kind, const struct object_args *o)
 {
     struct buf out = BUF_INIT;
     const char *namespace = o->namespace;
-    if (!namespace && kind != KIND_NAMESPACE)
+    if (!namespace && kind_get(kind)->namespaced)
     namespace = "default";
     add_meta(&out, &(struct meta_args){.name = o->name ? o->name : "o",
                                        .namespace = namespace,

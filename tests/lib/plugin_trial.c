@@ -113,7 +113,10 @@ static bool filters_agree(struct trial *t)
         enum berth_code code =
             p->filter(t->handle->self, t->cycle, t->pod, node, &e->cycles.status);
         bool passes = feasible[node->slot / 64] >> (node->slot % 64) & 1;
-        if (passes != (code == BERTH_SUCCESS) || (!passes && codes[node->slot] != code) ||
+        if (passes != (code == BERTH_SUCCESS) || (!passes && codes[node->slot] != code))
+            return false;
+        /* The text of an error is in the batch's status, once for all nodes. */
+        if ((passes || code_rejects(code)) &&
             reasons[node->slot] != status_reason(&e->cycles.status, &e->framework.reasons))
             return false;
     }

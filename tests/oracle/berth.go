@@ -19,6 +19,41 @@ type berth struct {
 	program string
 	gates   string
 	dir     string // for its configuration
+	known   map[string]bool
+}
+
+// without disables the plugins that are not compared.
+func (b *berth) without(config tree) tree {
+	var disabled []any
+	for _, name := range comparedPlugins {
+		if b.known != nil && !b.known[name] {
+			disabled = append(disabled, tree{"name": name})
+		}
+	}
+	if len(disabled) == 0 {
+		return config
+	}
+	if config == nil {
+		config = tree{}
+	}
+	config = cloneValue(config).(tree)
+	if config["profiles"] == nil {
+		config["profiles"] = []any{tree{"schedulerName": "default-scheduler"}}
+	}
+	for _, p := range config["profiles"].([]any) {
+		profile := p.(tree)
+		if profile["plugins"] == nil {
+			profile["plugins"] = tree{}
+		}
+		plugins := profile["plugins"].(tree)
+		if plugins["multiPoint"] == nil {
+			plugins["multiPoint"] = tree{}
+		}
+		set := plugins["multiPoint"].(tree)
+		list, _ := set["disabled"].([]any)
+		set["disabled"] = append(list, disabled...)
+	}
+	return config
 }
 
 // A berthError is an exit code other than 0.
@@ -33,7 +68,7 @@ func (e *berthError) Error() string {
 const berthTimeout = 20 * time.Second
 
 func (b *berth) run(c *testCase) ([]*attempt, error) {
-	args := []string{"simulate", "--survey", "--output=json", fmt.Sprintf("--attempts=%d", c.attempts())}
+	args := []string{"simulate", "--controllers=false", "--survey", "--claims", "--output=json", fmt.Sprintf("--attempts=%d", c.attempts())}
 	gates := b.gates
 	if c.SyncPreemption {
 		gates = strings.TrimPrefix(gates+",SchedulerAsyncPreemption=false", ",")
@@ -41,8 +76,8 @@ func (b *berth) run(c *testCase) ([]*attempt, error) {
 	if gates != "" {
 		args = append(args, "--feature-gates="+gates)
 	}
-	if c.Config != nil {
-		t := cloneValue(c.Config).(tree)
+	if config := b.without(c.Config); config != nil {
+		t := cloneValue(config).(tree)
 		t["apiVersion"], t["kind"] = "kubescheduler.config.k8s.io/v1", "KubeSchedulerConfiguration"
 		file := filepath.Join(b.dir, "config.json")
 		if err := os.WriteFile(file, encode(t), 0o600); err != nil {
@@ -65,11 +100,18 @@ func (b *berth) run(c *testCase) ([]*attempt, error) {
 	if err != nil {
 		return nil, err
 	}
+	out, claims, err := splitClaims(out)
+	if err != nil {
+		return nil, err
+	}
 	all, err := readAttempts(out)
 	if err != nil {
 		return nil, err
 	}
 	if c.attempts() > 1 {
+		if n := len(all); n > 0 && len(untilTooMany(all, c.attempts())) == n {
+			all[n-1].Claims = resultsOf(claims)
+		}
 		return untilTooMany(all, c.attempts()), nil
 	}
 	// A failed pod may be retried when all others have been tried.
@@ -78,6 +120,9 @@ func (b *berth) run(c *testCase) ([]*attempt, error) {
 		if a.Attempt == 1 {
 			first = append(first, a)
 		}
+	}
+	if len(first) > 0 && len(first) == len(all) {
+		first[len(first)-1].Claims = resultsOf(claims)
 	}
 	return first, nil
 }

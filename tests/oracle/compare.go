@@ -59,12 +59,14 @@ func compare(upstream, berth []*attempt) differences {
 		}
 		compareAttempt(u, berth[i], &list)
 		// The consequences of a different decision are not compared.
-		if len(list) > 0 {
+		if len(list) > 0 || u.last {
 			return list
 		}
 	}
 	if len(berth) > len(upstream) {
 		list.add("order", "attempts", nil, name(berth[len(upstream)]))
+	} else if n := len(berth); n > 0 && berth[n-1].Claims != nil {
+		compareClaims(upstream[n-1].Claims, berth[n-1].Claims, &list)
 	}
 	return list
 }
@@ -99,7 +101,7 @@ func (a *attempt) sortNodes() {
 }
 
 // comparePreFilter ignores Success: a plugin without work need not report it. Plugins that are not
-// compared are ignored, too: berth has VolumeBinding and DynamicResources only to reject pods.
+// compared are ignored, too.
 func comparePreFilter(pod string, u, b *attempt, list *differences) {
 	said := func(a *attempt) map[string]pluginVerdict {
 		m := map[string]pluginVerdict{}
@@ -198,7 +200,10 @@ func comparePostFilter(pod string, u, b *postFilter, list *differences) {
 		}
 		return
 	}
-	list.check("PostFilter plugin", pod, u.Plugin, b.Plugin)
+	// Upstream does not say which plugin failed.
+	if u.Code != "Error" {
+		list.check("PostFilter plugin", pod, u.Plugin, b.Plugin)
+	}
 	list.check("candidates", pod, u.Candidates, b.Candidates)
 	list.check("PostFilter", pod, u.Code, b.Code)
 	list.check("PostFilter", pod, u.Reasons, b.Reasons)

@@ -32,10 +32,18 @@ type attempt struct {
 	// Only berth has these: differences between its batch form and its single form.
 	Disagreements []json.RawMessage `json:"disagreements"`
 
+	// Only upstream has this: what VolumeBinding reserved, sorted by claim.
+	Volumes []volumeDecision `json:"-"`
+
+	// Of the last attempt: all ResourceClaims in the end. nil: unknown.
+	Claims map[string]claimResult `json:"-"`
+
 	// Only upstream has this: it iterates over a map, so that the order of nodes is meaningless.
 	anyOrder bool
 	// There are more attempts, which are not compared.
 	cut bool
+	// Only upstream has this: nothing is compared after this attempt.
+	last bool
 }
 
 type pluginVerdict struct {

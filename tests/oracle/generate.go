@@ -7,8 +7,14 @@ import (
 )
 
 // generate draws a case.
-func generate(seed uint64) *testCase {
+func generate(seed uint64, volumes, devices bool) *testCase {
 	g := &generator{draw: newDraw(seed)}
+	if volumes {
+		g.withStorage()
+	}
+	if devices {
+		g.withDevices()
+	}
 	g.nodes = g.between(1, 12)
 	g.homes = some(g.draw, 3, namespaces...)
 	if len(g.homes) == 0 {
@@ -27,6 +33,12 @@ func generate(seed uint64) *testCase {
 		c.Items = append(c.Items, g.node(i))
 	}
 	c.Items = append(c.Items, g.clusterObjects()...)
+	if volumes {
+		c.Items = append(c.Items, g.storageObjects()...)
+	}
+	if devices {
+		c.Items = append(c.Items, g.deviceObjects()...)
+	}
 	bound := g.IntN(2*min(g.nodes, 12) + 2)
 	if g.chance(0.2) {
 		bound = 0
@@ -37,6 +49,7 @@ func generate(seed uint64) *testCase {
 	for range g.between(1, 6) {
 		c.Items = append(c.Items, g.pod(false))
 	}
+	c.Items = append(c.Items, g.takeExtra()...)
 	g.later(c)
 	c.prune()
 	return c
@@ -56,6 +69,8 @@ type generator struct {
 	twin    tree      // spec of an earlier pod
 	twinned tree      // labels of that pod
 	full    *fullness // nil: not full
+	storage *storage  // nil: no volumes
+	devices *devices  // nil: no devices
 }
 
 type owner struct{ kind, name, namespace string }

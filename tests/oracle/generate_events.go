@@ -35,6 +35,9 @@ func (g *generator) later(c *testCase) {
 				spec["schedulerName"] = "default-scheduler"
 				delete(spec, "schedulingGates")
 			}
+			for _, o := range g.takeExtra() {
+				events = append(events, g.arrive(o.(tree)))
+			}
 			events = append(events, g.arrive(pod))
 		}
 		c.Then = append(c.Then, events)
@@ -58,7 +61,10 @@ func (g *generator) event() tree {
 	case g.chance(0.25) || g.steady == 0:
 		return g.arrive(g.newcomer())
 	case g.chance(0.4): // a new object stays for now, see later
-		return g.leave(g.IntN(g.steady))
+		if at := g.IntN(g.steady); mayLeave(g.there[at]) {
+			return g.leave(at)
+		}
+		return nil
 	}
 	at := g.IntN(len(g.there))
 	changed := g.changed(g.there[at])
@@ -71,6 +77,10 @@ func (g *generator) event() tree {
 
 func (g *generator) newcomer() tree {
 	switch {
+	case g.storage != nil && g.chance(0.3):
+		return g.newStorage()
+	case g.devices != nil && g.chance(0.4):
+		return g.newDevice()
 	case g.chance(0.3):
 		g.nodes++
 		return g.node(g.nodes - 1)
@@ -123,8 +133,10 @@ func (g *generator) changed(o tree) tree {
 		o["spec"] = tree{"selector": tree{pick(g.draw, podKeys...): pick(g.draw, labelWords...)}}
 	case "PodDisruptionBudget":
 		o["status"].(tree)["disruptionsAllowed"] = g.IntN(3)
+	case "ResourceSlice", "DeviceClass", "ResourceClaim":
+		return g.changedDevice(o)
 	default:
-		return nil
+		return g.changedStorage(o, meta)
 	}
 	return o
 }

@@ -11,8 +11,14 @@ import (
 
 // generateFull draws a case whose nodes are full of pods of low priority, with pods of higher
 // priority to place: for preemption.
-func generateFull(seed uint64) *testCase {
+func generateFull(seed uint64, volumes, devices bool) *testCase {
 	g := &generator{draw: newDraw(seed), full: &fullness{}}
+	if volumes {
+		g.withStorage()
+	}
+	if devices {
+		g.withDevices()
+	}
 	g.nodes = g.between(1, 8)
 	if g.chance(0.02) {
 		g.nodes = g.between(100, 130)
@@ -29,6 +35,12 @@ func generateFull(seed uint64) *testCase {
 		o, _ := object("v1", "Namespace", "", name)
 		c.Items = append(c.Items, o)
 	}
+	if volumes {
+		c.Items = append(c.Items, g.storageObjects()...)
+	}
+	if devices {
+		c.Items = append(c.Items, g.deviceObjects()...)
+	}
 	for i := range g.nodes {
 		room := g.room(nodes[i])
 		for at := g.full.crowd(g); at > 0 || room > 0; at-- {
@@ -42,6 +54,7 @@ func generateFull(seed uint64) *testCase {
 	for range g.between(1, 5) {
 		c.Items = append(c.Items, g.fullPod(false))
 	}
+	c.Items = append(c.Items, g.takeExtra()...)
 	g.later(c)
 	c.Attempts = pick(g.draw, 1, 2, 3, 3)
 	if len(c.Then) > 0 {
@@ -190,6 +203,8 @@ func (g *generator) fullPod(bound bool) tree {
 		g.want(spec, status)
 	}
 	o["spec"], o["status"] = spec, status
+	g.addVolumes(o)
+	g.addClaims(o)
 	return o
 }
 

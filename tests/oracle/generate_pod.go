@@ -42,6 +42,8 @@ func (g *generator) pod(bound bool) tree {
 		g.resize(spec, status, bound)
 	}
 	o["spec"], o["status"] = spec, status
+	g.addVolumes(o)
+	g.addClaims(o)
 	return o
 }
 

@@ -207,7 +207,7 @@ func (c *groupCase) list() []byte {
 // runBerth reads the two tables: placed pods and reasons; and victims with their nodes and
 // preemptors.
 func (c *groupCase) runBerth(b *berth) (*groupOutcome, error) {
-	text, err := b.exec([]string{"simulate", "--attempts=1", "--feature-gates=" + b.gates, "-"}, c.list())
+	text, err := b.exec([]string{"simulate", "--controllers=false", "--attempts=1", "--feature-gates=" + b.gates, "-"}, c.list())
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +239,7 @@ func (c *groupCase) runBerth(b *berth) (*groupOutcome, error) {
 // firstMessages replaces the messages by those of each pod's first attempt: GangScheduling may activate a member that
 // failed before the members that did not are bound, so that the table shows its second attempt.
 func (c *groupCase) firstMessages(b *berth, out *groupOutcome) error {
-	text, err := b.exec([]string{"simulate", "--attempts=1", "--explain", "--output=json", "--feature-gates=" + b.gates, "-"}, c.list())
+	text, err := b.exec([]string{"simulate", "--controllers=false", "--attempts=1", "--explain", "--output=json", "--feature-gates=" + b.gates, "-"}, c.list())
 	if err != nil {
 		return err
 	}

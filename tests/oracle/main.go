@@ -32,10 +32,15 @@ type options struct {
 	budget   int
 	tap      bool
 	plugins  string
+	except   string
 	save     string
 	ignore   string
 	print    bool
+	csi      int
+	hints    int
 	full     bool
+	volumes  bool
+	devices  bool
 	groups   bool
 	gates    string
 	coverage bool
@@ -54,12 +59,17 @@ func main() {
 	flag.IntVar(&o.budget, "shrink", 3000, "maximal number of trials to shrink a failing case")
 	flag.BoolVar(&o.tap, "tap", false, "write results as TAP")
 	flag.StringVar(&o.plugins, "plugins", "", "comma-separated plugins to compare; default: all")
+	flag.StringVar(&o.except, "except", "", "comma-separated plugins to leave out on both sides")
 	flag.StringVar(&o.save, "save", "", "write failing cases into this folder")
 	flag.StringVar(&o.ignore, "ignore", "", "comma-separated topics; a case whose first difference is in one of them passes")
 	flag.StringVar(&o.gates, "feature-gates", "", "feature gates of both sides, as for kube-scheduler")
 	flag.BoolVar(&o.full, "full", false, "all clusters are full, so that pods must preempt; otherwise every third is")
+	flag.BoolVar(&o.volumes, "volumes", false, "all clusters have volumes, claims and storage classes")
+	flag.BoolVar(&o.devices, "devices", false, "all clusters have devices, claims and device classes")
 	flag.BoolVar(&o.groups, "groups", false, "compare only the first attempts of pod groups")
 	flag.BoolVar(&o.print, "print", false, "print the case of -seed without running it")
+	flag.IntVar(&o.csi, "translations", 0, "only print so many volumes and their translations to CSI")
+	flag.IntVar(&o.hints, "hints", 0, "only print so many changes and the queueing hints of upstream's volume plugins")
 	flag.BoolVar(&o.coverage, "coverage", false, "print what the cases covered")
 	flag.IntVar(&o.bench, "bench", 0, "only measure this many preemptions")
 	flag.IntVar(&o.nodes, "nodes", 5000, "nodes of the measured cluster")
@@ -68,6 +78,17 @@ func main() {
 	klog.SetLogger(logr.Discard())
 	if o.seed == 0 {
 		o.seed = 1 + rand.Uint64N(1_000_000_000)
+	}
+	if o.hints > 0 {
+		if err := writeHints(o.seed, o.hints); err != nil {
+			fmt.Fprintln(os.Stderr, "oracle:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if o.csi > 0 {
+		writeTranslations(o.seed, o.csi)
+		return
 	}
 	if o.print {
 		os.Stdout.Write(encodeIndented(o.draw(o.seed)))
@@ -91,11 +112,14 @@ func main() {
 
 func (o *options) isFull(seed uint64) bool { return o.full || seed%3 == 0 }
 
+// A share of all cases has volumes.
+func (o *options) hasVolumes(seed uint64) bool { return o.volumes || !o.devices && seed%8 == 5 }
+
 func (o *options) draw(seed uint64) *testCase {
 	if o.isFull(seed) {
-		return generateFull(seed)
+		return generateFull(seed, o.hasVolumes(seed), o.devices)
 	}
-	return generate(seed)
+	return generate(seed, o.hasVolumes(seed), o.devices)
 }
 
 // ---- one pair of schedulers ----------------------------------------------------------------------
@@ -252,13 +276,19 @@ func (s *session) makeBenches(ctx context.Context, dir string) error {
 			return err
 		}
 		if i == 0 {
-			known, err := knownPlugins(b.berth, s.plugins)
+			known, err := knownPlugins(b.berth, s.plugins, s.except)
 			if err != nil {
 				return err
 			}
 			b.known = known
+			if berth, ok := b.berth.(*berth); ok {
+				berth.known = known
+			}
 		} else {
 			b.known = s.benches[0].known
+			if berth, ok := b.berth.(*berth); ok {
+				berth.known = b.known
+			}
 		}
 		if b.upstream, err = newUpstream(ctx, b.known); err != nil {
 			return err
@@ -282,10 +312,12 @@ func (s *session) makeBench(dir string) (*bench, error) {
 
 // knownPlugins asks berth which of upstream's plugins it has. Those of volumes, devices and pod
 // groups are not compared.
-func knownPlugins(b subject, only string) (map[string]bool, error) {
+func knownPlugins(b subject, only, except string) (map[string]bool, error) {
 	known, missing := map[string]bool{}, []string{}
 	for _, name := range comparedPlugins {
-		if b.knows(name) {
+		if strings.Contains(","+except+",", ","+name+",") {
+			continue
+		} else if b.knows(name) {
 			known[name] = true
 		} else {
 			missing = append(missing, name)
@@ -308,8 +340,11 @@ func knownPlugins(b subject, only string) (map[string]bool, error) {
 }
 
 var comparedPlugins = []string{"SchedulingGates", "PrioritySort", "NodeUnschedulable", "NodeName", "TaintToleration",
-	"NodeAffinity", "NodePorts", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity",
-	"DefaultPreemption", "NodeResourcesBalancedAllocation", "ImageLocality", "DefaultBinder", "NodeDeclaredFeatures"}
+	"NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone",
+	"PodTopologySpread", "InterPodAffinity", "DynamicResources", "DefaultPreemption", "NodeResourcesBalancedAllocation",
+	"ImageLocality", "DefaultBinder", "NodeDeclaredFeatures"}
+
+var volumePlugins = []string{"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"}
 
 // file runs a stored case.
 func (s *session) file(name string) {
@@ -387,6 +422,12 @@ func (s *session) fail(b *bench, seed uint64, c *testCase, v *verdict) {
 	if s.full {
 		flags = " ORACLE_FLAGS=-full"
 	}
+	if s.volumes {
+		flags = " ORACLE_FLAGS=-volumes"
+	}
+	if s.devices {
+		flags = " ORACLE_FLAGS=-devices"
+	}
 	fmt.Printf("not ok - seed %d, case %d\n", seed, seed-s.seed+1)
 	if after.err != nil {
 		fmt.Printf("  %v\n", after.err)
@@ -436,7 +477,7 @@ func (s *session) summary() {
 		fmt.Print(s.coverage.table())
 	}
 	const enough = 500
-	if failed > 0 || done < enough || s.plugins != "" {
+	if failed > 0 || done < enough || s.plugins != "" || s.except != "" {
 		return
 	}
 	for _, name := range comparedPlugins {
@@ -446,10 +487,13 @@ func (s *session) summary() {
 		}
 	}
 	missing := []string{}
-	if !s.full {
+	switch {
+	case s.volumes:
+		missing = s.coverage.missingVolumes()
+	case !s.full && !s.devices:
 		missing = s.coverage.missing(s.benches[0].known)
 	}
-	if s.benches[0].known["DefaultPreemption"] && s.coverage.full >= enough {
+	if !s.volumes && !s.devices && s.benches[0].known["DefaultPreemption"] && s.coverage.full >= enough {
 		missing = append(missing, s.coverage.missingPreemptions()...)
 	}
 	if len(missing) > 0 {

@@ -270,6 +270,9 @@ func (r *run) fail(p *spiedProfile, info *framework.QueuedPodInfo, state fwk.Cyc
 	if nomination.Mode() == fwk.ModeOverride {
 		r.nominate(info.Pod, nomination.NominatedNodeName)
 	}
+	if err := r.applyClaims(); err != nil {
+		return err
+	}
 	return r.makeRoom(p.preemption)
 }
 

@@ -33,6 +33,7 @@ import (
 	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 	"k8s.io/kubernetes/pkg/scheduler/profile"
@@ -50,6 +51,7 @@ type upstream struct {
 	registry frameworkruntime.Registry
 	waits    frameworkruntime.Registry // the same, but preemption waits until its victims are deleted
 	preempts *preemptionSpy            // of the current attempt
+	devices  *deviceWorld              // of the current run
 	recorder *metrics.MetricAsyncRecorder
 	spare    framework.Framework // its original profile, with everything that is shared
 	known    map[string]bool     // all other plugins are removed from every profile
@@ -82,6 +84,7 @@ func newUpstreamWith(ctx context.Context, known map[string]bool, parallelism int
 		parallel: parallelism,
 	}
 	watchPatches(client, func() *preemptionSpy { return u.preempts })
+	watchClaims(client, func() *deviceWorld { return u.devices })
 	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: u.client.EventsV1()})
 	sched, err := scheduler.New(ctx, u.client, informers.NewSharedInformerFactory(u.client, 0), nil,
 		profile.NewRecorderFactory(broadcaster), scheduler.WithParallelism(int32(parallelism)))
@@ -120,6 +123,8 @@ type run struct {
 	clock    *testingclock.FakeClock
 	profiles map[string]*spiedProfile
 	known    map[string]metav1.Object // current versions
+	version  int                      // of the last storage object
+	ended    bool                     // nothing more is compared
 }
 
 // errConfig is the error of a rejected configuration.
@@ -146,6 +151,9 @@ func (u *upstream) run(c *testCase, script []*attempt) ([]*attempt, error) {
 	r.cache = internalcache.New(ctx, nil, false)
 	r.snapshot = internalcache.NewEmptySnapshot()
 	r.factory = informers.NewSharedInformerFactory(u.client, 0)
+	if err := r.makeDevices(); err != nil {
+		return nil, err
+	}
 	if err := r.makeProfiles(cfg); err != nil {
 		return nil, fmt.Errorf("%w: %w", errConfig, err)
 	}
@@ -158,17 +166,20 @@ func (u *upstream) run(c *testCase, script []*attempt) ([]*attempt, error) {
 	*member[int](u.sched, "nextStartNodeIndex") = 0
 	*member[int32](u.sched, "percentageOfNodesToScore") = *cfg.PercentageOfNodesToScore
 	list, err := r.scheduleAll()
-	for i := 0; err == nil && i < len(c.Then); i++ {
+	for i := 0; err == nil && !r.ended && i < len(c.Then); i++ {
 		var more []*attempt
 		if err = r.apply(c.Then[i]); err == nil {
 			more, err = r.scheduleAll()
 		}
 		list = append(list, more...)
 	}
-	if err != nil || c.attempts() == 1 {
-		return list, err
+	if err == nil && c.attempts() > 1 {
+		list, err = r.tryAgain(list, script)
 	}
-	return r.tryAgain(list, script)
+	if err == nil && len(list) > 0 {
+		list[len(list)-1].Claims = r.claimResults()
+	}
+	return list, err
 }
 
 // ---- configuration -----------------------------------------------------------------------------
@@ -219,8 +230,8 @@ func (r *run) makeProfiles(cfg *config.KubeSchedulerConfiguration) error {
 			frameworkruntime.WithClientSet(r.client),
 			frameworkruntime.WithInformerFactory(r.factory),
 			frameworkruntime.WithSnapshotSharedLister(r.snapshot),
-			frameworkruntime.WithSharedDRAManager(r.spare.SharedDRAManager()),
-			frameworkruntime.WithSharedCSIManager(r.spare.SharedCSIManager()),
+			frameworkruntime.WithSharedDRAManager(r.devices.manager),
+			frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(r.factory.Storage().V1().CSINodes().Lister())),
 			frameworkruntime.WithParallelism(r.parallel),
 			frameworkruntime.WithMetricsRecorder(r.recorder),
 			frameworkruntime.WithWaitingPods(frameworkruntime.NewWaitingPodsMap()),
@@ -318,6 +329,12 @@ func readObject(item any) (metav1.Object, error) {
 	case "PodDisruptionBudget":
 		return decode[policyv1.PodDisruptionBudget](item)
 	default:
+		if object, err := readStorage(item); object != nil || err != nil {
+			return object, err
+		}
+		if object, err := readDevices(item); object != nil || err != nil {
+			return object, err
+		}
 		return nil, fmt.Errorf("kind %q", kind)
 	}
 }
@@ -341,7 +358,8 @@ func (r *run) store(object metav1.Object) cache.Indexer {
 	case *policyv1.PodDisruptionBudget:
 		return r.factory.Policy().V1().PodDisruptionBudgets().Informer().GetIndexer()
 	}
-	return nil
+	store, _ := r.storageStore(object)
+	return store
 }
 
 func keyOf(object metav1.Object) string {
@@ -359,6 +377,10 @@ func (r *run) change(object, after metav1.Object) error {
 	} else {
 		delete(r.known, keyOf(object))
 	}
+	_, resource := r.storageStore(object)
+	if resource != "" && after != nil {
+		r.number(after)
+	}
 	// Nominations of pods that are not listed do not count.
 	if store := r.store(object); store != nil {
 		if after == nil {
@@ -374,6 +396,10 @@ func (r *run) change(object, after metav1.Object) error {
 		return r.changeNode(before, after)
 	case *corev1.Pod:
 		return r.changePod(before, after)
+	}
+	if resource != "" {
+		r.changeDevices(before, after)
+		r.changeStorage(resource, before, after)
 	}
 	return nil
 }
@@ -471,7 +497,7 @@ func (r *run) apply(events []any) error {
 
 func (r *run) scheduleAll() ([]*attempt, error) {
 	var list []*attempt
-	for len(r.queue.PodsInActiveQ()) > 0 {
+	for !r.ended && len(r.queue.PodsInActiveQ()) > 0 {
 		info, err := r.queue.Pop(r.logger)
 		if err != nil {
 			return nil, err
@@ -512,6 +538,9 @@ func (r *run) tryAgain(list, script []*attempt) ([]*attempt, error) {
 		}
 		r.queue.Done(next.UID)
 		list = append(list, a)
+		if r.ended {
+			return list, nil
+		}
 	}
 }
 
@@ -539,6 +568,10 @@ func (r *run) schedule(info *framework.QueuedPodInfo) (*attempt, error) {
 	}
 	assumed := pod.DeepCopy()
 	assumed.Spec.NodeName = a.Node
+	if err := r.reserve(p, state, assumed, a); err != nil || a.last {
+		r.ended = true
+		return a, err
+	}
 	if err := r.cache.AssumePod(r.logger, assumed); err != nil {
 		return nil, err
 	}

@@ -554,6 +554,8 @@ static void extenders_may_be_wrong(void **state)
 /* --- victims that are not bound yet ----------------------------------------------------------- */
 
 static struct berth_binding_op *held_op;
+static void (*cancel)(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
+                      struct berth_binding_op *op);
 
 static void keep_op(struct puppet_call *call)
 {
@@ -570,6 +572,7 @@ static void begin_held(struct fixture *f, struct registry *registry, unsigned po
     a->code[at] = code;
     a->timeout = 60 * NSEC_PER_SEC;
     a->hook = keep_op;
+    a->plugin.pre_bind_cancel = cancel;
     const struct berth_plugin *const own[] = {&a->plugin, NULL};
     static const struct berth_plugin *plugins[2];
     memcpy(plugins, own, sizeof(plugins));
@@ -633,6 +636,34 @@ static void a_pod_in_pre_bind_is_not_bound(void **state)
     registry_release(&registry);
 }
 
+static bool forgotten;
+
+static void forget_op(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
+                      struct berth_binding_op *op)
+{
+    (void)self, (void)cycle, (void)pod;
+    assert_ptr_equal(op, held_op);
+    forgotten = true;
+}
+
+static void a_pre_bind_that_can_be_cancelled_makes_room_at_once(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct registry registry;
+    cancel = forget_op;
+    begin_held(&f, &registry, AT(PRE_BIND), PUPPET_PRE_BIND, BERTH_ASYNC);
+    cancel = NULL;
+    engine_tick(f.engine);
+    assert_true(forgotten);
+    assert_told(&f, "low", "SchedulerError", "preempted by DefaultPreemption");
+    fixture_pass(&f, 10 * NSEC_PER_SEC);
+    fixture_settle(&f);
+    assert_string_equal(fixture_node_of(&f, "high"), "n0");
+    fixture_release(&f);
+    registry_release(&registry);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -654,6 +685,7 @@ int main(void)
         cmocka_unit_test(extenders_may_be_wrong),
         cmocka_unit_test(a_pod_that_waits_goes_back_to_the_queue),
         cmocka_unit_test(a_pod_in_pre_bind_is_not_bound),
+        cmocka_unit_test(a_pre_bind_that_can_be_cancelled_makes_room_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

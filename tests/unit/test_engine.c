@@ -34,10 +34,12 @@ static void assert_waits(struct fixture *f, const char *pod, const char *message
 }
 
 /* The text that preemption adds. */
-#define NOBODY_BELOW \
-    " preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
-#define NOT_HELPFUL \
-    " preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+#define NOBODY_BELOW                                                                              \
+    " no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims " \
+    "found for incoming pod."
+#define NOT_HELPFUL                                                                           \
+    " no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not " \
+    "helpful for scheduling."
 
 /* --- placing ---------------------------------------------------------------------------------- */
 
@@ -136,7 +138,8 @@ static void reasons_are_counted_and_sorted(void **state)
     fixture_settle(&f);
     assert_waits(&f, "p",
                  "0/4 nodes are available: 1 Insufficient memory, 1 Too many pods, 1 node(s) were "
-                 "unschedulable, 2 Insufficient cpu. preemption: 0/4 nodes are available: 1 No "
+                 "unschedulable, 2 Insufficient cpu. no new claims to deallocate, preemption: 0/4 "
+                 "nodes are available: 1 No "
                  "preemption victims found for incoming pod, 3 Preemption is not helpful for "
                  "scheduling.");
     assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "p")->reason, "Unschedulable");

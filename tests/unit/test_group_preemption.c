@@ -196,7 +196,8 @@ static void victims_get_events_and_the_gang_waits_for_them(void **state)
     assert_string_equal(w->node, "n2");
     assert_string_equal(w->message, "pod group is unschedulable");
     assert_string_equal(fixture_last(&f, WRITE_POD_STATUS, "gang-1")->message,
-                        "0/3 nodes are available: 3 Insufficient cpu. preemption: not eligible due "
+                        "0/3 nodes are available: 3 Insufficient cpu. no new claims to deallocate, "
+                        "preemption: not eligible due "
                         "to workload aware preemption enabled");
     /* The last victim is evicted when the others are gone; until then no member enters the
      * queue. */

@@ -48,6 +48,14 @@ static size_t find(const struct model *m, enum kind_id kind, struct str namespac
     return i;
 }
 
+static bool list_has(const object_list *list, const struct object *object)
+{
+    for (size_t i = 0; list && i < list->n; i++)
+        if (list->v[i] == object)
+            return true;
+    return false;
+}
+
 static bool check_list(const struct model *m, const struct objects *o, enum kind_id kind,
                        struct str namespace)
 {
@@ -58,7 +66,8 @@ static bool check_list(const struct model *m, const struct objects *o, enum kind
         if (object_kind(expected)->id != kind ||
             !str_eq(object_meta(expected)->namespace, namespace))
             continue;
-        if (!list || n >= list->n || list->v[n++] != expected)
+        n++;
+        if (!list_has(list, expected))
             return false;
     }
     return list ? n == list->n && n > 0 : n == 0;

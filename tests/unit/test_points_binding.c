@@ -579,6 +579,92 @@ static void an_answer_may_come_before_the_call_returns(void **state)
     }
 }
 
+/* --- PreBind plugins that run at the same time ------------------------------------------------ */
+
+static struct berth_binding_op *kept_ops[3];
+static char cancelled[8];
+
+static void keep_each_op(struct puppet_call *call)
+{
+    if (!call->op)
+        return;
+    kept_ops[call->puppet->name[0] - 'A'] = call->op;
+    call->code = BERTH_ASYNC;
+}
+
+static void note_cancelled(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
+                           struct berth_binding_op *op)
+{
+    (void)cycle, (void)pod;
+    const struct puppet *p = self;
+    assert_ptr_equal(op, kept_ops[p->name[0] - 'A']);
+    size_t n = strlen(cancelled);
+    snprintf(cancelled + n, sizeof(cancelled) - n, "%s", p->name);
+}
+
+/* A and B run together, C after them. */
+static void begin_parallel(struct fixture *f, bool cancellable)
+{
+    puppet_clear();
+    cancelled[0] = 0;
+    memset(kept_ops, 0, sizeof(kept_ops));
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[] = {"A", "B", "C"};
+        struct puppet *p = puppet_add(names[i], AT(PRE_BIND));
+        p->hook = keep_each_op;
+        p->plugin.flags |= i < 2 ? BERTH_PLUGIN_PARALLEL_PRE_BIND : 0;
+        p->plugin.pre_bind_cancel = cancellable ? note_cancelled : NULL;
+    }
+    puppet_scene(f, 1);
+    ADD_POD(f, .name = "p");
+    fixture_schedule(f);
+    assert_string_equal(puppet_calls(AT(PRE_BIND)), "A.PreBind B.PreBind");
+}
+
+static void done(struct fixture *f, int which, enum berth_code code, const char *reason)
+{
+    engine_host.op_done(kept_ops[which], code, abi_str(str_of(reason)));
+    engine_tick(f->engine);
+}
+
+static void plugins_that_allow_it_run_together(void **state)
+{
+    (void)state;
+    for (int first = 0; first < 2; first++) {
+        struct fixture f;
+        begin_parallel(&f, true);
+        done(&f, first, BERTH_SUCCESS, "");
+        assert_null(kept_ops[2]);
+        done(&f, 1 - first, BERTH_SUCCESS, "");
+        assert_non_null(kept_ops[2]);
+        assert_null(fixture_binding(&f, "p"));
+        done(&f, 2, BERTH_SUCCESS, "");
+        fixture_settle(&f);
+        assert_on(&f, "p", "n0");
+        assert_string_equal(cancelled, "");
+        fixture_release(&f);
+    }
+}
+
+static void one_that_fails_ends_the_others(void **state)
+{
+    (void)state;
+    for (int cancellable = 0; cancellable < 2; cancellable++) {
+        struct fixture f;
+        begin_parallel(&f, cancellable);
+        done(&f, 1, BERTH_ERROR, "no luck");
+        if (!cancellable) {
+            assert_int_equal(engine_get_stats(f.engine).binding, 1);
+            done(&f, 0, BERTH_ERROR, "too late");
+        }
+        assert_undone(&f);
+        assert_null(kept_ops[2]);
+        assert_string_equal(cancelled, cancellable ? "A" : "");
+        assert_told(&f, "p", "SchedulerError", "running PreBind plugin \"B\": no luck");
+        fixture_release(&f);
+    }
+}
+
 static void the_first_binder_that_does_not_skip_binds(void **state)
 {
     (void)state;
@@ -667,7 +753,8 @@ static void a_pod_that_goes_while_it_is_bound_frees_its_room(void **state)
             ADD_POD(&f, .name = "q", .cpu = "800m", .memory = "1Gi");
             fixture_schedule(&f);
             assert_told(&f, "q", "Unschedulable",
-                        "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are "
+                        "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, "
+                        "preemption: 0/1 nodes are "
                         "available: 1 No preemption victims found for incoming pod.");
             fixture_binding(&f, "p")->answered = true; /* below */
             uint64_t id = fixture_last(&f, WRITE_BINDING, "p")->id;
@@ -779,6 +866,8 @@ int main(void)
         cmocka_unit_test(the_node_is_written_when_binding_takes_time),
         cmocka_unit_test(answers_may_come_later),
         cmocka_unit_test(an_answer_may_come_before_the_call_returns),
+        cmocka_unit_test(plugins_that_allow_it_run_together),
+        cmocka_unit_test(one_that_fails_ends_the_others),
         cmocka_unit_test(the_first_binder_that_does_not_skip_binds),
         cmocka_unit_test(a_bind_plugin_is_required),
         cmocka_unit_test(a_binding_that_the_api_refuses_is_tried_again),

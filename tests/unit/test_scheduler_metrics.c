@@ -551,7 +551,7 @@ static void permit_holds_a_pod(void **state)
         expect(&f, 1, "scheduler_inflight_events{event='PodPopped'}");
         f.now += 5 * NSEC_PER_SEC;
         if (allowed) {
-            permit_allow(f.engine->bindings.ops.v[0], a->handle);
+            permit_allow(f.engine->bindings.cycles.v[0], a->handle);
             engine_tick(f.engine);
             fixture_settle(&f);
         } else {

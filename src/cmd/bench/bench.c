@@ -8,7 +8,9 @@
 #include "cmd/config/config_file.h"
 #include "codec/json.h"
 #include "engine/engine.h"
+#include "engine/ports/abi.h"
 #include "plugins/registry.h"
+#include "sim/sim_api.h"
 
 #define MAX_RUNS 101
 
@@ -40,11 +42,25 @@ struct preemption_write {
     char *node;
 };
 
+/* A request of a plugin. */
+struct plugin_call {
+    uint64_t id;
+    struct sim_request request;
+    struct arena arena; /* its texts */
+};
+
+struct change {
+    struct object *before, *after;
+};
+
 struct bench_world {
     int64_t now;          /* advances by 1 ns per read */
     bool real_clock;      /* for --metrics: include the cost of reading the clock */
     VEC(uint64_t) writes; /* bindings, and statuses of unschedulable pods */
     VEC(struct preemption_write) preemptions;
+    VEC(struct plugin_call *) calls;
+    VEC(struct change) changes; /* of objects, by calls */
+    struct sim_api api;         /* the objects that plugins change */
     size_t evicted;
     int64_t idle; /* ns of CPU time spent on the API server's part; not measured */
 };
@@ -82,6 +98,84 @@ static int64_t cpu_time(void)
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (int64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+}
+
+static void port_call_api(void *ctx, uint64_t id, const struct berth_api_call *call)
+{
+    static const enum sim_verb patches[] = {
+        [BERTH_PATCH_MERGE] = SIM_PATCH_MERGE,
+        [BERTH_PATCH_STRATEGIC] = SIM_PATCH_STRATEGIC,
+        [BERTH_PATCH_JSON] = SIM_PATCH_JSON,
+    };
+    struct bench_world *w = ctx;
+    int64_t start = cpu_time();
+    struct plugin_call *c = xnew(struct plugin_call);
+    struct str version = {call->api_version.p, call->api_version.n};
+    size_t slash = str_find(version, '/');
+    arena_init(&c->arena, 0);
+    c->id = id;
+    c->request = (struct sim_request){
+        .verb = call->verb == BERTH_API_CREATE   ? SIM_CREATE
+                : call->verb == BERTH_API_DELETE ? SIM_DELETE
+                : call->verb == BERTH_API_GET    ? SIM_GET
+                                                 : patches[call->patch],
+        .kind = kind_find_resource(slash < version.n ? str_slice(version, 0, slash) : STR(""),
+                                   str_abi(call->resource)),
+        .subresource = arena_dup(&c->arena, str_abi(call->subresource)),
+        .namespace = arena_dup(&c->arena, str_abi(call->namespace_name)),
+        .name = arena_dup(&c->arena, str_abi(call->name)),
+        .body = arena_dup(&c->arena, str_abi(call->body)),
+    };
+    vec_push(&w->calls, c);
+    w->idle += cpu_time() - start;
+}
+
+static void note_change(void *ctx, struct object *before, struct object *after)
+{
+    struct bench_world *w = ctx;
+    vec_push(&w->changes,
+             (struct change){before ? object_ref(before) : NULL, after ? object_ref(after) : NULL});
+}
+
+/* Answers a request and sends the changed object to the engine. */
+static void answer_call(struct bench_world *w, struct engine *engine, struct plugin_call *c)
+{
+    struct sim_reply reply;
+    int64_t start = cpu_time();
+    sim_api_serve(&w->api, &c->request, &reply);
+    w->idle += cpu_time() - start;
+    struct berth_api_result result = {.struct_size = sizeof(result),
+                                      .status = reply.status,
+                                      .object = (const struct berth_object *)reply.object};
+    engine_api_done(engine, c->id, &result);
+    for (size_t i = 0; i < w->changes.n; i++) {
+        engine_object_changed(engine, w->changes.v[i].before, w->changes.v[i].after);
+        object_unref(w->changes.v[i].before);
+        object_unref(w->changes.v[i].after);
+    }
+    vec_clear(&w->changes);
+    object_unref(reply.object);
+    arena_release(&c->arena);
+    free(c);
+}
+
+static void answer_calls(struct bench_world *w, struct engine *engine)
+{
+    for (size_t i = 0; i < w->calls.n; i++) /* more may be made meanwhile */
+        answer_call(w, engine, w->calls.v[i]);
+    vec_clear(&w->calls);
+}
+
+/* The objects that plugins may change: not nodes and pods. */
+static void load_api(struct bench_world *w, const struct bench_objects *o)
+{
+    sim_api_init(&w->api, note_change, w);
+    for (size_t i = 0; i < o->cluster.n; i++)
+        if (object_kind(o->cluster.v[i])->id == KIND_RESOURCE_CLAIM)
+            sim_api_put(&w->api, o->cluster.v[i]);
+    for (size_t i = 0; i < w->changes.n; i++)
+        object_unref(w->changes.v[i].after);
+    vec_clear(&w->changes);
 }
 
 /* A copy of the pod with status.nominatedNodeName set. */
@@ -137,19 +231,21 @@ static int64_t run_once(const struct bench *b, const struct bench_objects *o, bo
         .metrics = metrics,
         .seed = 1,
         .no_explain = !explain,
-        .ports = {.ctx = &w, .now = port_now, .submit = port_submit},
+        .ports = {.ctx = &w, .now = port_now, .submit = port_submit, .call_api = port_call_api},
     };
     int r = engine_new(&options, &engine, reterr);
     if (r < 0) {
         metrics_free(metrics);
         return r;
     }
+    load_api(&w, o);
     for (size_t i = 0; i < o->cluster.n; i++)
         engine_object_changed(engine, NULL, o->cluster.v[i]);
     for (size_t i = 0; i < o->pods.n; i++)
         engine_object_changed(engine, NULL, o->pods.v[i]);
     int64_t start = cpu_time();
     while (engine_schedule_one(engine)) {
+        answer_calls(&w, engine);
         answer_writes(&w, engine);
         answer_preemptions(&w, engine);
         engine_publish_metrics(engine);
@@ -158,6 +254,9 @@ static int64_t run_once(const struct bench *b, const struct bench_objects *o, bo
     size_t placed = engine_get_stats(engine).pods + w.evicted - o->n_residents;
     engine_free(engine);
     metrics_free(metrics);
+    sim_api_release(&w.api);
+    vec_release(&w.calls);
+    vec_release(&w.changes);
     vec_release(&w.writes);
     vec_release(&w.preemptions);
     if (placed != o->pods.n)

@@ -9,6 +9,57 @@
 #define SELECTOR "\"labelSelector\":{\"matchLabels\":{\"app\":\"group-{group}\"}}"
 #define REQUIRED "\"requiredDuringSchedulingIgnoredDuringExecution\""
 
+#define DRIVER "gpu.example.com"
+
+#define WITH_VOLUME \
+    "\"volumes\":[{\"name\":\"data\",\"persistentVolumeClaim\":{\"claimName\":\"claim-{i}\"}}],"
+#define WITH_DEVICE "\"resourceClaims\":[{\"name\":\"gpu\",\"resourceClaimName\":\"claim-{i}\"}],"
+
+/* A volume and its claim, bound. */
+#define BOUND_VOLUME                                                                               \
+    {KIND_PERSISTENT_VOLUME, EACH_POD,                                                             \
+     "{\"metadata\":{\"name\":\"volume-{i}\",\"uid\":\"v{i}\",\"resourceVersion\":\"1\"},"         \
+     "\"spec\":"                                                                                   \
+     "{\"capacity\":{\"storage\":\"1Gi\"},\"accessModes\":[\"ReadWriteOnce\"],"                    \
+     "\"storageClassName\":"                                                                       \
+     "\"fast\",\"csi\":{\"driver\":\"csi.example.com\",\"volumeHandle\":\"volume-{i}\"},"          \
+     "\"claimRef\":"                                                                               \
+     "{\"namespace\":\"default\",\"name\":\"claim-{i}\",\"uid\":\"c{i}\"}},\"status\":{\"phase\":" \
+     "\"Bound\"}}",                                                                                \
+     0},                                                                                           \
+        {KIND_PERSISTENT_VOLUME_CLAIM, EACH_POD,                                                   \
+         "{\"metadata\":{\"name\":\"claim-{i}\",\"namespace\":\"default\",\"uid\":\"c{i}\","       \
+         "\"resourceVersion\":\"1\",\"annotations\":{\"pv.kubernetes.io/"                          \
+         "bind-completed\":\"yes\"}},"                                                             \
+         "\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],\"storageClassName\":\"fast\","            \
+         "\"volumeName\":\"volume-{i}\",\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}},"      \
+         "\"status\":{\"phase\":\"Bound\"}}",                                                      \
+         0}
+
+/* A class of devices, and a slice for each node. */
+#define DEVICES(n)                                                                                \
+    {KIND_DEVICE_CLASS, EACH_RUN,                                                                 \
+     "{\"metadata\":{\"name\":\"" DRIVER "\",\"uid\":\"dc\",\"resourceVersion\":\"1\"},\"spec\":" \
+     "{\"selectors\":[{\"cel\":{\"expression\":\"device.driver == '" DRIVER "'\"}}]}}",           \
+     0},                                                                                          \
+    {                                                                                             \
+        KIND_RESOURCE_SLICE, EACH_NODE,                                                           \
+            "{\"metadata\":{\"name\":\"{node}\",\"uid\":\"s{i}\",\"resourceVersion\":\"1\"},"     \
+            "\"spec\":"                                                                           \
+            "{\"nodeName\":\"{node}\",\"driver\":\"" DRIVER "\",\"pool\":{\"name\":\"{node}\","   \
+            "\"generation\":1,\"resourceSliceCount\":1},\"devices\":[{}]}}",                      \
+            (n)                                                                                   \
+    }
+
+#define DEVICE_CLAIM(devices)                                                            \
+    {KIND_RESOURCE_CLAIM, EACH_POD,                                                      \
+     "{\"metadata\":{\"name\":\"claim-{i}\",\"namespace\":\"default\",\"uid\":\"c{i}\"," \
+     "\"resourceVersion\":\"1\"},\"spec\":{\"devices\":{" devices "}}}",                 \
+     0}
+#define REQUEST(name)                                                   \
+    "{\"name\":\"" name "\",\"exactly\":{\"deviceClassName\":\"" DRIVER \
+    "\",\"allocationMode\":\"ExactCount\",\"count\":1}}"
+
 const struct bench_row bench_rows[] = {
     {.name = "plain",
      .title = "plain, identical",
@@ -64,6 +115,41 @@ const struct bench_row bench_rows[] = {
      .cpu = "100m",
      .memory = "100Mi",
      .has_owners = true},
+    {.name = "bound-claims",
+     .title = "volume claims that are bound",
+     .metadata = "",
+     .spec = WITH_VOLUME,
+     .cpu = "100m",
+     .memory = "100Mi",
+     .extras = {BOUND_VOLUME}},
+    {.name = "csi-limits",
+     .title = "volume claims that are bound, 16 volumes a node",
+     .metadata = "",
+     .spec = WITH_VOLUME,
+     .cpu = "100m",
+     .memory = "100Mi",
+     .extras = {BOUND_VOLUME,
+                {KIND_CSI_NODE, EACH_NODE,
+                 "{\"metadata\":{\"name\":\"{node}\",\"uid\":\"cn{i}\",\"resourceVersion\":\"1\"},"
+                 "\"spec\":{\"drivers\":[{\"name\":\"csi.example.com\",\"nodeID\":\"{node}\","
+                 "\"allocatable\":{\"count\":16}}]}}",
+                 0}}},
+    {.name = "device-claims",
+     .title = "resource claims, 16 devices a node",
+     .metadata = "",
+     .spec = WITH_DEVICE,
+     .cpu = "100m",
+     .memory = "100Mi",
+     .extras = {DEVICES(16), DEVICE_CLAIM("\"requests\":[" REQUEST("r") "]")}},
+    {.name = "match-attribute",
+     .title = "resource claims, two devices with the same attribute",
+     .metadata = "",
+     .spec = WITH_DEVICE,
+     .cpu = "100m",
+     .memory = "100Mi",
+     .extras = {DEVICES(32), DEVICE_CLAIM("\"requests\":[" REQUEST("r") "," REQUEST(
+                                 "s") "],\"constraints\":[{\"requests\":[\"r\",\"s\"],"
+                                      "\"matchAttribute\":\"" DRIVER "/numa\"}]")}},
     {.name = "preemption",
      .title = "preemption on full nodes, 2 of 4 evicted; 1/20 of pods",
      .metadata = "",
@@ -105,14 +191,17 @@ static bool placeholder(struct str text, int64_t i, int64_t *ret_value, size_t *
     return false;
 }
 
-/* Appends text with the placeholders filled in for pod i. */
+/* Appends text with the placeholders filled in for pod or node i. */
 static void expand(struct buf *out, const char *text, int64_t i)
 {
     struct str left = str_of(text);
     while (left.n) {
         int64_t value;
         size_t n;
-        if (placeholder(left, i, &value, &n)) {
+        if (str_starts(left, STR("{node}"))) {
+            buf_add_printf(out, "node-%05lld", (long long)i);
+            n = strlen("{node}");
+        } else if (placeholder(left, i, &value, &n)) {
             buf_add_printf(out, "%lld", (long long)value);
         } else {
             buf_add_char(out, *left.p);
@@ -203,6 +292,44 @@ static int add_residents(struct bench_objects *o, const struct bench_row *row, i
     return r;
 }
 
+/* The text of an extra object; "{}" stands for the devices. */
+static void write_extra(const struct bench_extra *extra, int64_t i, struct buf *out)
+{
+    const char *devices = extra->devices ? strstr(extra->text, "{}") : NULL;
+    if (!devices) {
+        expand(out, extra->text, i);
+        return;
+    }
+    struct buf head = BUF_INIT;
+    buf_add(&head, extra->text, (size_t)(devices - extra->text));
+    expand(out, buf_cstr(&head), i);
+    for (int k = 0; k < extra->devices; k++)
+        buf_add_printf(out,
+                       "%s{\"name\":\"d-%d\",\"attributes\":{\"numa\":{\"int\":%d},\"model\":"
+                       "{\"string\":\"a100\"}},\"capacity\":{\"memory\":{\"value\":\"40Gi\"}}}",
+                       k ? "," : "", k, k % 2);
+    expand(out, devices + strlen("{}"), i);
+    buf_release(&head);
+}
+
+static int add_extras(struct bench_objects *o, const struct bench_row *row, int64_t nodes,
+                      int64_t pods, struct err *reterr)
+{
+    struct buf text = BUF_INIT;
+    int r = 0;
+    for (size_t k = 0; k < ARRAY_LEN(row->extras) && row->extras[k].text; k++) {
+        const struct bench_extra *extra = &row->extras[k];
+        int64_t n = extra->each == EACH_POD ? pods : extra->each == EACH_NODE ? nodes : 1;
+        for (int64_t i = 0; r == 0 && i < n; i++) {
+            buf_clear(&text);
+            write_extra(extra, i, &text);
+            r = add_cluster(o, extra->kind, buf_str(&text), reterr);
+        }
+    }
+    buf_release(&text);
+    return r;
+}
+
 static int add_owners(struct bench_objects *o, struct buf *text, struct err *reterr)
 {
     int r = 0;
@@ -243,6 +370,8 @@ int bench_objects_init(struct bench_objects *o, const struct bench_row *row, int
         r = add_owners(o, &text, reterr);
     if (r == 0)
         r = add_residents(o, row, nodes, &text, reterr);
+    if (r == 0)
+        r = add_extras(o, row, nodes, pods, reterr);
     if (r == 0)
         r = add_pods(o, row, pods, &text, reterr);
     buf_release(&text);

@@ -15,9 +15,17 @@
 #include "api/object.h"
 #include "base/vec.h"
 
+/* What a row needs besides nodes and pods: one object for each of them, or one. */
+struct bench_extra {
+    enum kind_id kind;
+    enum { EACH_POD, EACH_NODE, EACH_RUN } each;
+    const char *text; /* "{}": the devices of a slice */
+    int devices;      /* of a slice: name, NUMA node (two, in turn), model and memory */
+};
+
 /*
- * Texts are JSON with placeholders: {i} is the pod's index, {group} is i % BENCH_GROUPS, {amount}
- * is i % BENCH_AMOUNTS + 1.
+ * Texts are JSON with placeholders: {i} is the index of the pod or node, {group} is i %
+ * BENCH_GROUPS, {amount} is i % BENCH_AMOUNTS + 1, {node} is node- and i in five digits.
  */
 struct bench_row {
     const char *name, *title;
@@ -26,6 +34,7 @@ struct bench_row {
     bool has_owners; /* a Service and a ReplicaSet for each group */
     int residents;   /* pods with 2 CPUs and priority 0 that every node has from the start */
     int fewer;       /* divides the number of pods, for slow rows; 0: all pods */
+    struct bench_extra extras[4]; /* up to the first without text */
 };
 #define BENCH_GROUPS  20
 #define BENCH_AMOUNTS 4000
@@ -36,7 +45,7 @@ extern const size_t bench_n_rows;
 const struct bench_row *bench_row_find(struct str name);
 
 struct bench_objects {
-    VEC(struct object *) cluster; /* nodes, residents, Services and ReplicaSets */
+    VEC(struct object *) cluster; /* nodes, residents, and what pods refer to */
     size_t n_residents;
     VEC(struct object *) pods;
 };

@@ -17,7 +17,7 @@ typedef VEC(const char *) file_list;
 struct simulate {
     const char *config_file, *output, *pod;
     int64_t seed, attempts, nodes;
-    bool explain, survey, help, recursive, fail_on_pending;
+    bool explain, survey, help, recursive, fail_on_pending, controllers, claims;
     enum scenario_validation validation;
     struct features features;
     struct arena arena;
@@ -26,7 +26,7 @@ struct simulate {
     struct scenario *stages; /* the files, then one for each --then */
     size_t n_stages;
     struct flag_custom gates_flag, files_flag, then_flag, validate_flag;
-    struct flag flags[15];
+    struct flag flags[17];
 };
 
 static const char usage[] =
@@ -39,7 +39,10 @@ static const char usage[] =
     "\nPods without a uid get the defaults, priority and runtime class that an API\n"
     "server would set. Deployments, ReplicaSets, ReplicationControllers,\n"
     "StatefulSets, DaemonSets and Jobs get the pods that their controllers would\n"
-    "create, unless the files contain them.\n"
+    "create, unless the files contain them. Persistent volume claims are bound and\n"
+    "provisioned, and the claims of ephemeral volumes and of resource claim templates\n"
+    "are created, unless --controllers=false is set. Every provisioner is assumed to\n"
+    "work.\n"
     "\nThe files of --then are applied after the pods of the files before them have\n"
     "been tried. They contain objects, or watch events: {type: ADDED, MODIFIED or\n"
     "DELETED, object: ...}.\n"
@@ -268,7 +271,7 @@ static void play(const struct simulate *s, struct sim *sim)
 }
 
 /* With --pod, the table of all pods is printed only if the pod was never tried. */
-static void print_result(const struct simulate *s, const struct sim *sim)
+static void print_pods(const struct simulate *s, const struct sim *sim)
 {
     bool json = strcmp(s->output, "json") == 0;
     bool explained = s->explain && print_explanations(s, sim);
@@ -282,6 +285,38 @@ static void print_result(const struct simulate *s, const struct sim *sim)
         print_json(s, sim);
     else
         print_table(s, sim);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return str_cmp((*(const struct map_entry *const *)a)->key,
+                   (*(const struct map_entry *const *)b)->key);
+}
+
+static void print_claims(const struct sim *sim)
+{
+    VEC(const struct map_entry *) claims = {0};
+    struct buf out = BUF_INIT;
+    map_each (e, &sim->api.objects)
+        if (str_starts(e->key, STR("ResourceClaim ")))
+            vec_push(&claims, e);
+    if (claims.n > 1)
+        qsort(claims.v, claims.n, sizeof(*claims.v), by_key);
+    for (size_t i = 0; i < claims.n; i++) {
+        const struct object *o = sim_object_of(claims.v[i]);
+        object_encode(object_kind(o), object_body(o), ENCODING_JSON, &out);
+        buf_add_char(&out, '\n');
+    }
+    fwrite(out.p, 1, out.n, stdout);
+    buf_release(&out);
+    vec_release(&claims);
+}
+
+static void print_result(const struct simulate *s, const struct sim *sim)
+{
+    print_pods(s, sim);
+    if (s->claims)
+        print_claims(sim);
 }
 
 static bool all_placed(const struct sim *sim)
@@ -306,7 +341,8 @@ static int run(struct simulate *s)
                                   .seed = (uint64_t)s->seed,
                                   .explain_bytes = s->explain ? EXPLAIN_BYTES : 0,
                                   .surveys = s->survey,
-                                  .max_attempts = (uint32_t)s->attempts};
+                                  .max_attempts = (uint32_t)s->attempts,
+                                  .no_controllers = !s->controllers};
     if (r == 0 && good)
         good = load(s);
     if (r == 0 && good)
@@ -353,6 +389,7 @@ static void init(struct simulate *s)
                            .pod = "",
                            .seed = 1,
                            .attempts = 3,
+                           .controllers = true,
                            .nodes = EXPLAIN_TABLE_NODES};
     features_default(&s->features);
     s->gates_flag = flag_features(&s->features);
@@ -387,6 +424,14 @@ static void init(struct simulate *s)
          false, NULL},
         {NULL, "attempts", '\0', FLAG_INT, &s->attempts, "N",
          "Maximum number of attempts to schedule a pod.", false, NULL},
+        {NULL, "controllers", '\0', FLAG_BOOL, &s->controllers, NULL,
+         "Bind and provision volumes, and create the claims of ephemeral volumes and of resource "
+         "claim templates, as the controllers of a cluster do.",
+         false, NULL},
+        {NULL, "claims", '\0', FLAG_BOOL, &s->claims, NULL,
+         "Print the ResourceClaims and what was allocated for them at the end, one JSON object "
+         "per line.",
+         false, NULL},
         {NULL, "seed", '\0', FLAG_INT, &s->seed, "N", "Seed for the scheduler's random choices.",
          false, NULL},
         {NULL, "feature-gates", '\0', FLAG_CUSTOM, &s->gates_flag, "GATES", FEATURE_GATES_HELP,

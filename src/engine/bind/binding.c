@@ -7,71 +7,71 @@
 
 /* --- bound ------------------------------------------------------------------------------------ */
 
-static void run_post_bind(struct berth_binding_op *op)
+static void run_post_bind(struct binding_cycle *bc)
 {
-    const handle_list *list = &op->cycle->profile->at[POINT_POST_BIND];
+    const handle_list *list = &bc->cycle->profile->at[POINT_POST_BIND];
     for (size_t i = 0; i < list->n; i++) {
         const struct berth_handle *h = list->v[i];
-        int64_t began = plugin_begin(op->cycle);
-        h->plugin->post_bind(h->self, op->cycle, op->pod, abi_str(op->node_name));
-        plugin_end(op->cycle, h, METRIC_POST_BIND, BERTH_SUCCESS, began);
+        int64_t began = plugin_begin(bc->cycle);
+        h->plugin->post_bind(h->self, bc->cycle, bc->pod, abi_str(bc->node_name));
+        plugin_end(bc->cycle, h, METRIC_POST_BIND, BERTH_SUCCESS, began);
     }
-    cycle_timed(op->cycle, METRIC_POST_BIND, BERTH_SUCCESS, list->n > 0);
+    cycle_timed(bc->cycle, METRIC_POST_BIND, BERTH_SUCCESS, list->n > 0);
 }
 
-/* The API server has the binding: reports it and frees the op. */
-static void bound(struct berth_binding_op *op)
+/* The API server has the binding: reports it and frees the bc. */
+static void bound(struct binding_cycle *bc)
 {
-    struct bindings *b = op->bindings;
-    INVARIANT(!op->holds && !op->ready);
-    report_bound(b->report, op->queued, op->pod, op->cycle, op->started);
-    run_post_bind(op);
-    binding_op_activate_pods(op);
+    struct bindings *b = bc->bindings;
+    INVARIANT(!bc->holds && !bc->ready);
+    report_bound(b->report, bc->queued, bc->pod, bc->cycle, bc->started);
+    run_post_bind(bc);
+    binding_cycle_activate_pods(bc);
     /* The pod was deleted meanwhile and the watch has said so: no event will confirm it. */
-    if (op->queued->deleted)
-        cache_forget(b->framework->cache, pod_info_key(op->pod));
-    queue_done(b->queue, op->queued);
-    binding_op_free(op);
+    if (bc->queued->deleted)
+        cache_forget(b->framework->cache, pod_info_key(bc->pod));
+    queue_done(b->queue, bc->queued);
+    binding_cycle_free(bc);
 }
 
 /* --- failed ----------------------------------------------------------------------------------- */
 
 /*
- * Undoes Reserve and assume, puts the pod back and frees the op. Upstream treats the freed room as
+ * Undoes Reserve and assume, puts the pod back and frees the bc. Upstream treats the freed room as
  * the deletion of an assigned pod: after an error the pod itself is woken by that event as well, a
  * rejected pod is not (handleBindingCycleError).
  */
-static void failed(struct berth_binding_op *op, const struct cycle_failure *failure)
+static void failed(struct binding_cycle *bc, const struct cycle_failure *failure)
 {
-    struct bindings *b = op->bindings;
+    struct bindings *b = bc->bindings;
     struct framework *fw = b->framework;
     struct cluster_event event = {.resource = BERTH_RESOURCE_ASSIGNED_POD,
                                   .action = BERTH_ACTION_DELETE,
-                                  .before = op->pod->object};
-    reserve_undo(op->cycle, op->pod);
+                                  .before = bc->pod->object};
+    reserve_undo(bc->cycle, bc->pod);
     /* Within the scheduling cycle no other pod has seen it on its node. */
-    bool forgotten = cache_forget(fw->cache, pod_info_key(op->pod)) && op->after_cycle;
+    bool forgotten = cache_forget(fw->cache, pod_info_key(bc->pod)) && bc->after_cycle;
     if (forgotten && failure->error)
         queue_event(b->queue, &event, framework_now(fw));
     if (!failure->error)
-        event.except = pod_info_key(op->pod);
-    report_failed(b->report, op->queued, failure, op->started, op->cycle);
+        event.except = pod_info_key(bc->pod);
+    report_failed(b->report, bc->queued, failure, bc->started, bc->cycle);
     if (forgotten && !failure->error)
         queue_event(b->queue, &event, framework_now(fw));
-    if (!str_empty(pod_group_of(op->pod->pod)))
-        vec_push(&b->lost, pod_info_ref(op->pod));
-    binding_op_free(op);
+    if (!str_empty(pod_group_of(bc->pod->pod)))
+        vec_push(&b->lost, pod_info_ref(bc->pod));
+    binding_cycle_free(bc);
 }
 
-static void failed_with(struct berth_binding_op *op, const char *text)
+static void failed_with(struct binding_cycle *bc, const char *text)
 {
     struct cycle_failure failure = {0};
     cycle_failure_error(&failure, "%s", text);
-    failed(op, &failure);
+    failed(bc, &failure);
     cycle_failure_release(&failure);
 }
 
-static void log_refused(const struct berth_binding_op *op, enum point point,
+static void log_refused(const struct binding_cycle *bc, enum point point,
                         const struct berth_handle *by, enum berth_code code,
                         const struct berth_status *status)
 {
@@ -81,23 +81,23 @@ static void log_refused(const struct berth_binding_op *op, enum point point,
         [POINT_PRE_BIND] = "Pod rejected by PreBind plugin",
         [POINT_BIND] = "Pod rejected by Bind plugin",
     };
-    const struct framework *fw = op->bindings->framework;
+    const struct framework *fw = bc->bindings->framework;
     if (!engine_log_on(&fw->log, code_rejects(code) ? 4 : 0))
         return;
     struct buf text = BUF_INIT;
     status_write(status, &fw->reasons, &text);
-    if (op->holds && code_rejects(code))
-        engine_log(&fw->log, 4, "Pod rejected while waiting on permit", KV_POD(op->pod),
+    if (bc->holds && code_rejects(code))
+        engine_log(&fw->log, 4, "Pod rejected while waiting on permit", KV_POD(bc->pod),
                    KV_STR("status", buf_str(&text)));
     else if (by && code_rejects(code))
-        engine_log(&fw->log, 4, rejected[point], KV_POD(op->pod),
+        engine_log(&fw->log, 4, rejected[point], KV_POD(bc->pod),
                    KV_CSTR("plugin", by->plugin->name), KV_STR("status", buf_str(&text)));
     else if (by)
         engine_log_error(&fw->log, "Plugin failed", KV_STR("err", buf_str(&text)),
-                         KV_CSTR("plugin", by->plugin->name), KV_POD(op->pod),
-                         KV_STR("node", op->node_name));
+                         KV_CSTR("plugin", by->plugin->name), KV_POD(bc->pod),
+                         KV_STR("node", bc->node_name));
     if (point == POINT_BIND)
-        engine_log(&fw->log, 1, "Failed to bind pod", KV_POD(op->pod));
+        engine_log(&fw->log, 1, "Failed to bind pod", KV_POD(bc->pod));
     buf_release(&text);
 }
 
@@ -106,84 +106,157 @@ static void log_refused(const struct berth_binding_op *op, enum point point,
  * upstream's terms: a plugin that rejects it later is not among the rejectors, so its hints are not
  * asked when the pod may be tried again.
  */
-static void failed_at(struct berth_binding_op *op, enum point point, const struct berth_handle *by,
+static void failed_at(struct binding_cycle *bc, enum point point, const struct berth_handle *by,
                       enum berth_code code, const struct berth_status *status)
 {
-    struct framework *fw = op->bindings->framework;
+    struct framework *fw = bc->bindings->framework;
     struct cycle_failure failure = {0};
-    log_refused(op, point, by, code, status);
+    log_refused(bc, point, by, code, status);
     if (code_rejects(code) && (point == POINT_PRE_BIND || point == POINT_BIND))
         status_write(status, &fw->reasons, &failure.text);
     else
         reserve_failure(&failure, fw, point, by, code, status);
-    failed(op, &failure);
+    failed(bc, &failure);
     cycle_failure_release(&failure);
 }
 
 /* --- PreBind and Bind ------------------------------------------------------------------------- */
 
-static enum berth_code call_plugin(struct berth_binding_op *op, const struct berth_handle *h,
-                                   struct berth_status *status)
+/* An answer that came later, as if it were a plugin's status. */
+static const struct berth_status *status_of(const struct berth_binding_op *op)
 {
+    struct berth_status *status = &op->binding->bindings->status;
+    status_clear(status);
+    if (op->reason.n)
+        status_add_text(status, buf_str(&op->reason));
+    return status;
+}
+
+/* Calls the plugin. Its status becomes the answer, or the answer comes later. */
+static void call_plugin(struct berth_binding_op *op)
+{
+    struct binding_cycle *bc = op->binding;
+    struct berth_status *status = &bc->bindings->status;
+    const struct berth_handle *h = op->handle;
     const struct berth_plugin *p = h->plugin;
-    struct berth_str node = abi_str(op->node_name);
-    return op->point == POINT_PRE_BIND ? p->pre_bind(h->self, op->cycle, op->pod, node, op, status)
-                                       : p->bind(h->self, op->cycle, op->pod, node, op, status);
+    struct berth_str node = abi_str(bc->node_name);
+    status_clear(status);
+    op->began = plugin_begin(bc->cycle);
+    enum berth_code code = bc->point == POINT_PRE_BIND
+                               ? p->pre_bind(h->self, bc->cycle, bc->pod, node, op, status)
+                               : p->bind(h->self, bc->cycle, bc->pod, node, op, status);
+    if (code == BERTH_ASYNC)
+        return; /* its answer makes the binding ready */
+    op->answered = true;
+    op->code = code;
+    if (code != BERTH_SUCCESS)
+        status_write(status, &bc->bindings->framework->reasons, &op->reason);
 }
 
-/* The next plugin to run, moving from PreBind to Bind; NULL if every Bind plugin has run. */
-static const struct berth_handle *next_plugin(struct berth_binding_op *op)
+/* Upstream's first status of a group that is not Success; the other plugins are cancelled. */
+static void keep_failure(struct berth_binding_op *op)
 {
-    const struct profile *p = op->cycle->profile;
-    const handle_list *pre_bind = &p->at[POINT_PRE_BIND];
-    while (op->point == POINT_PRE_BIND && op->plugin < pre_bind->n &&
-           plugin_set_has(&op->skip_pre_bind, pre_bind->v[op->plugin]->id))
-        op->plugin++;
-    if (op->point == POINT_PRE_BIND && op->plugin >= pre_bind->n) {
-        cycle_timed(op->cycle, METRIC_PRE_BIND, BERTH_SUCCESS, pre_bind->n > 0);
-        op->point = POINT_BIND;
-        op->plugin = 0;
+    struct binding_cycle *bc = op->binding;
+    if (bc->failed.handle)
+        return;
+    bc->failed = *op;
+    bc->failed.reason = (struct buf)BUF_INIT;
+    buf_add_str(&bc->failed.reason, buf_str(&op->reason));
+    binding_calls_cancel(bc);
+}
+
+/* Takes the answers that have come. Returns whether all have. */
+static bool take_answers(struct binding_cycle *bc)
+{
+    for (size_t i = 0; i < bc->n_calls; i++) {
+        struct berth_binding_op *op = binding_call(bc, i);
+        if (!op->open || !op->answered)
+            continue;
+        binding_call_close(op);
+        plugin_end(bc->cycle, op->handle, METRIC_PRE_BIND, op->code, op->began);
+        if (op->code != BERTH_SUCCESS)
+            keep_failure(op);
     }
-    return op->plugin < p->at[op->point].n ? p->at[op->point].v[op->plugin] : NULL;
+    return !bc->n_open;
 }
 
-/* Takes the verdict of a plugin. Returns true if the next plugin runs; otherwise op has ended. */
-static bool take_code(struct berth_binding_op *op, const struct berth_handle *h,
-                      enum berth_code code, const struct berth_status *status)
+/*
+ * Returns whether the plugins of this group have agreed, and the next may run. Otherwise the
+ * binding waits for them, or has ended.
+ */
+static bool end_group(struct binding_cycle *bc)
 {
-    enum metric_point point = op->point == POINT_BIND ? METRIC_BIND : METRIC_PRE_BIND;
-    binding_op_forget_answers(op);
-    plugin_end(op->cycle, h, point, code, op->plugin_began);
-    if (op->preempted && code == BERTH_SUCCESS && op->point == POINT_PRE_BIND) {
-        failed_with(op, op->preempted);
+    const struct berth_binding_op *failure = &bc->failed;
+    if (bc->ready || !take_answers(bc))
         return false;
-    }
-    if (code == (op->point == POINT_BIND ? BERTH_SKIP : BERTH_SUCCESS)) {
-        op->plugin++;
+    if (failure->handle) {
+        cycle_timed(bc->cycle, METRIC_PRE_BIND, stage_code(failure->code), true);
+        failed_at(bc, POINT_PRE_BIND, failure->handle, failure->code, status_of(failure));
+    } else if (bc->preempted) {
+        failed_with(bc, bc->preempted);
+    } else {
         return true;
     }
-    cycle_timed(op->cycle, point, stage_code(code), true);
-    if (code == BERTH_SUCCESS)
-        bound(op);
-    else
-        failed_at(op, op->point, h, code, status);
     return false;
 }
 
-/* An extender that binds does so instead of the plugins. Returns whether one was called. */
-static bool call_extender(struct berth_binding_op *op)
+static bool may_run_beside_others(const struct berth_handle *h)
 {
-    const struct setup *s = op->cycle->profile->setup;
-    while (op->point == POINT_BIND && op->next_extender < s->extenders.n) {
-        const struct engine_extender *x = &s->extenders.v[op->next_extender++];
-        if (!x->spec.binds || !extender_is_interested(&x->spec, op->pod->pod))
+    return h->plugin->flags & BERTH_PLUGIN_PARALLEL_PRE_BIND;
+}
+
+/*
+ * Opens the calls of the next PreBind plugins: those in a row that may run at the same time, or one
+ * (upstream: getPreBindPluginGroups). Returns false if every plugin has run.
+ */
+static bool open_group(struct binding_cycle *bc)
+{
+    const handle_list *list = &bc->cycle->profile->at[POINT_PRE_BIND];
+    struct berth_handle *group[FRAMEWORK_MAX_PLUGINS];
+    size_t n = 0;
+    for (; bc->plugin < list->n; bc->plugin++) {
+        struct berth_handle *h = list->v[bc->plugin];
+        if (n && !(may_run_beside_others(group[0]) && may_run_beside_others(h)))
+            break;
+        if (!plugin_set_has(&bc->skip_pre_bind, h->id))
+            group[n++] = h;
+    }
+    if (n)
+        binding_calls_open(bc, group, n);
+    return n > 0;
+}
+
+/* Runs group after group. Returns whether PreBind is over and the pod may be bound. */
+static bool run_pre_bind(struct binding_cycle *bc)
+{
+    while (open_group(bc)) {
+        for (size_t i = 0; i < bc->n_calls; i++)
+            call_plugin(binding_call(bc, i));
+        if (!end_group(bc))
+            return false;
+    }
+    cycle_timed(bc->cycle, METRIC_PRE_BIND, BERTH_SUCCESS,
+                bc->cycle->profile->at[POINT_PRE_BIND].n > 0);
+    bc->point = POINT_BIND;
+    bc->plugin = 0;
+    return true;
+}
+
+/* An extender that binds does so instead of the plugins. Returns whether one was called. */
+static bool call_extender(struct binding_cycle *bc)
+{
+    const struct setup *s = bc->cycle->profile->setup;
+    while (bc->next_extender < s->extenders.n) {
+        const struct engine_extender *x = &s->extenders.v[bc->next_extender++];
+        if (!x->spec.binds || !extender_is_interested(&x->spec, bc->pod->pod))
             continue;
-        struct extender_call call = {.id = binding_op_expect_answer(op),
+        binding_calls_open(bc, NULL, 1);
+        struct extender_call call = {.id = binding_op_expect_answer(&bc->first),
                                      .verb = EXTENDER_BIND,
-                                     .pod = op->pod->object,
-                                     .node_names = &op->node_name,
+                                     .pod = bc->pod->object,
+                                     .node_names = &bc->node_name,
                                      .n_nodes = 1};
-        op->at_extender = true;
+        bc->at_extender = true;
         setup_call_extender(s, x, &call);
         return true;
     }
@@ -191,45 +264,62 @@ static bool call_extender(struct berth_binding_op *op)
 }
 
 /* Takes the extender's answer. Returns true if the next extender or plugin follows. */
-static bool take_extender(struct berth_binding_op *op)
+static bool take_extender(struct binding_cycle *bc)
 {
     const struct engine_extender *x =
-        &op->cycle->profile->setup->extenders.v[op->next_extender - 1];
-    op->at_extender = false;
-    binding_op_forget_answers(op);
-    cycle_mark(op->cycle);
+        &bc->cycle->profile->setup->extenders.v[bc->next_extender - 1];
+    const struct berth_binding_op *op = &bc->first;
+    bc->at_extender = false;
+    binding_call_close(&bc->first);
+    cycle_mark(bc->cycle);
     if (op->code == BERTH_SUCCESS) {
-        bound(op);
+        bound(bc);
         return false;
     }
     if (x->spec.ignorable) {
-        engine_log(&op->bindings->framework->log, 0,
+        engine_log(&bc->bindings->framework->log, 0,
                    "Skipping extender in bind as it returned error and has ignorable flag set",
                    KV_STR("extender", x->spec.name), KV_STR("err", buf_str(&op->reason)));
         return true;
     }
-    failed_with(op, buf_cstr(&op->reason));
+    failed_with(bc, buf_cstr(&bc->first.reason));
     return false;
 }
 
-/* Runs plugin after plugin until one needs time or the binding has ended. */
-static void advance(struct berth_binding_op *op)
+/* Returns whether the Bind plugin skipped the pod. Otherwise the binding waits, or has ended. */
+static bool end_bind(struct binding_cycle *bc)
 {
-    struct berth_status *status = &op->bindings->status;
-    const struct berth_handle *h;
-    while ((h = next_plugin(op))) {
-        if (call_extender(op))
-            return;
-        status_clear(status);
-        op->plugin_began = plugin_begin(op->cycle);
-        enum berth_code code = call_plugin(op, h, status);
-        if (code == BERTH_ASYNC)
-            return; /* its answer makes the op ready */
-        if (!take_code(op, h, code, status))
+    struct berth_binding_op *op = &bc->first;
+    if (bc->ready || !op->answered)
+        return false;
+    binding_call_close(op);
+    plugin_end(bc->cycle, op->handle, METRIC_BIND, op->code, op->began);
+    if (op->code == BERTH_SKIP) {
+        bc->plugin++;
+        return true;
+    }
+    cycle_timed(bc->cycle, METRIC_BIND, stage_code(op->code), true);
+    if (op->code == BERTH_SUCCESS)
+        bound(bc);
+    else
+        failed_at(bc, POINT_BIND, op->handle, op->code, status_of(op));
+    return false;
+}
+
+/* Asks extender after extender, then plugin after plugin. */
+static void run_bind(struct binding_cycle *bc)
+{
+    const handle_list *list = &bc->cycle->profile->at[POINT_BIND];
+    if (call_extender(bc))
+        return;
+    while (bc->plugin < list->n) {
+        binding_calls_open(bc, &list->v[bc->plugin], 1);
+        call_plugin(&bc->first);
+        if (!end_bind(bc))
             return;
     }
-    cycle_timed(op->cycle, METRIC_BIND, BERTH_SKIP, true);
-    failed_with(op, "every Bind plugin skipped the pod");
+    cycle_timed(bc->cycle, METRIC_BIND, BERTH_SKIP, true);
+    failed_with(bc, "every Bind plugin skipped the pod");
 }
 
 void binding_write(struct berth_handle *h, const struct berth_pod *pod, struct berth_str node_name,
@@ -239,7 +329,7 @@ void binding_write(struct berth_handle *h, const struct berth_pod *pod, struct b
     struct write write = {.kind = WRITE_BINDING,
                           .id = binding_op_expect_answer(op),
                           .object = pod->object,
-                          .scheduler_name = op->cycle->profile->scheduler_name,
+                          .scheduler_name = op->binding->cycle->profile->scheduler_name,
                           .node_name = str_abi(node_name)};
     engine_log_as(&fw->log, 3, "Bind.DefaultBinder", "Attempting to bind pod to node", KV_POD(pod),
                   KV_REF("node", STR(""), write.node_name));
@@ -261,7 +351,7 @@ bool bindings_write_done(struct bindings *b, uint64_t id, const struct write_res
 void bindings_extender_done(struct bindings *b, uint64_t id, const struct extender_result *result)
 {
     struct berth_binding_op *op = map_get(&b->by_write, write_key(&id));
-    if (!op || !op->at_extender)
+    if (!op || !op->binding->at_extender)
         return;
     map_del(&b->by_write, write_key(&id));
     op->write_id = 0;
@@ -269,71 +359,58 @@ void bindings_extender_done(struct bindings *b, uint64_t id, const struct extend
                       result->error);
 }
 
-/* An answer that came later, as if it were a plugin's status. */
-static const struct berth_status *status_of(const struct berth_binding_op *op)
-{
-    struct berth_status *status = &op->bindings->status;
-    status_clear(status);
-    if (op->reason.n)
-        status_add_text(status, buf_str(&op->reason));
-    return status;
-}
-
 /* Permit is over: allowed, rejected, timed out or preempted. */
-static void end_permit(struct berth_binding_op *op)
+static void end_permit(struct binding_cycle *bc, const struct berth_binding_op *answer)
 {
-    struct bindings *b = op->bindings;
-    if (op->holds && b->framework->metrics) {
-        int64_t began = op->cycle->mark;
-        cycle_mark(op->cycle);
-        scheduler_metrics_permit_wait(b->framework->metrics, op->code, op->cycle->mark - began);
+    struct bindings *b = bc->bindings;
+    if (bc->holds && b->framework->metrics) {
+        int64_t began = bc->cycle->mark;
+        cycle_mark(bc->cycle);
+        scheduler_metrics_permit_wait(b->framework->metrics, answer->code, bc->cycle->mark - began);
     }
-    if (op->preempted) {
-        failed_with(op, op->preempted);
+    if (bc->preempted) {
+        failed_with(bc, bc->preempted);
         return;
     }
-    if (op->code != BERTH_SUCCESS) {
-        failed_at(op, POINT_PERMIT, op->answered_by, op->code, status_of(op));
+    if (answer->code != BERTH_SUCCESS) {
+        failed_at(bc, POINT_PERMIT, answer->answered_by, answer->code, status_of(answer));
         return;
     }
-    op->holds = false;
-    op->answered = false;
-    queue_begin_binding(b->queue, op->queued);
-    op->point = POINT_PRE_BIND;
-    op->plugin = 0;
-    advance(op);
+    bc->holds = false;
+    queue_begin_binding(b->queue, bc->queued);
+    bc->point = POINT_PRE_BIND;
+    bc->plugin = 0;
+    if (run_pre_bind(bc))
+        run_bind(bc);
 }
 
-static void run_answered(struct berth_binding_op *op)
+static void run_answered(struct binding_cycle *bc)
 {
-    INVARIANT(op->answered && op->ready && !heap_contains(&op->held));
-    op->ready = false;
-    if (op->point == POINT_PERMIT) {
-        end_permit(op);
-        return;
+    INVARIANT(bc->ready && !heap_contains(&bc->held));
+    bc->ready = false;
+    if (bc->point == POINT_PERMIT) {
+        binding_call_close(&bc->first);
+        end_permit(bc, &bc->first);
+    } else if (bc->point == POINT_PRE_BIND) {
+        if (end_group(bc) && run_pre_bind(bc))
+            run_bind(bc);
+    } else if (bc->at_extender ? take_extender(bc) : end_bind(bc)) {
+        run_bind(bc);
     }
-    if (op->at_extender) {
-        if (take_extender(op))
-            advance(op);
-        return;
-    }
-    const struct berth_handle *h = op->cycle->profile->at[op->point].v[op->plugin];
-    if (take_code(op, h, op->code, status_of(op)))
-        advance(op);
 }
 
 /* NominatedNodeName for a pod that waits before its binding (upstream:
  * NominatedNodeNameForExpectation). */
-static void submit_nomination(struct berth_binding_op *op)
+static void submit_nomination(struct binding_cycle *bc)
 {
-    const struct framework *fw = op->bindings->framework;
+    const struct framework *fw = bc->bindings->framework;
     struct write write = {.kind = WRITE_POD_STATUS,
-                          .object = op->queued->pod->object,
-                          .scheduler_name = op->cycle->profile->scheduler_name,
+                          .object = bc->queued->pod->object,
+                          .scheduler_name = bc->cycle->profile->scheduler_name,
                           .sets_nomination = true,
-                          .node_name = op->node_name};
-    engine_log(&fw->log, 3, "Updating pod condition and nominated node name", KV_POD(op->pod),
-               KV_STR("nominatedNodeName", op->node_name), KV_INT("nominatingMode", 1));
+                          .node_name = bc->node_name};
+    engine_log(&fw->log, 3, "Updating pod condition and nominated node name", KV_POD(bc->pod),
+               KV_STR("nominatedNodeName", bc->node_name), KV_INT("nominatingMode", 1));
     framework_submit(fw, &write);
 }
 
@@ -341,130 +418,129 @@ static void submit_nomination(struct berth_binding_op *op)
 static void nominate_held(struct bindings *b)
 {
     for (size_t i = 0; i < b->newly_held.n; i++) {
-        struct berth_binding_op *op = b->newly_held.v[i];
-        if (op)
-            op->newly_held = 0;
-        if (op && op->holds)
-            submit_nomination(op);
+        struct binding_cycle *bc = b->newly_held.v[i];
+        if (bc)
+            bc->newly_held = 0;
+        if (bc && bc->holds)
+            submit_nomination(bc);
     }
     vec_clear(&b->newly_held);
 }
 
-/* Whether each op is held, ready, or waits for an answer: one of the three. */
-static UNUSED bool ops_agree(const struct bindings *b)
+/* Whether each binding is held, ready, or waits for an answer: one of the three. */
+static UNUSED bool cycles_agree(const struct bindings *b)
 {
     size_t held = 0;
-    for (size_t i = 0; i < b->ops.n; i++) {
-        const struct berth_binding_op *op = b->ops.v[i];
-        bool is_held = heap_contains(&op->held);
-        if (op->index != i || op->ready || is_held != (op->holds && !op->answered))
+    for (size_t i = 0; i < b->cycles.n; i++) {
+        const struct binding_cycle *bc = b->cycles.v[i];
+        bool is_held = heap_contains(&bc->held);
+        if (bc->index != i || bc->ready || is_held != (bc->holds && !bc->first.answered))
             return false;
         held += is_held;
     }
-    return held == b->held.items.n && b->by_pod.n == b->ops.n;
+    return held == b->held.items.n && b->by_pod.n == b->cycles.n;
 }
 
 void bindings_run_ready(struct bindings *b)
 {
-    /* An op may make others ready, and may end some that are: see binding_op_forget_answers. */
+    /* A binding may make others ready, and may end some that are. */
     for (size_t i = 0; i < b->ready.n; i++)
         if (b->ready.v[i])
             run_answered(b->ready.v[i]);
     vec_clear(&b->ready);
-    INVARIANT(ops_agree(b));
+    INVARIANT(cycles_agree(b));
     nominate_held(b);
 }
 
 /* --- the start -------------------------------------------------------------------------------- */
 
-static void failed_pre_flight(struct berth_binding_op *op, const struct berth_handle *h,
+static void failed_pre_flight(struct binding_cycle *bc, const struct berth_handle *h,
                               enum berth_code code, const struct berth_status *status)
 {
     struct cycle_failure failure = {0};
     if (code == BERTH_ERROR)
-        cycle_failure_status(&failure, &op->bindings->framework->reasons, status, code,
+        cycle_failure_status(&failure, &bc->bindings->framework->reasons, status, code,
                              "running PreBindPreFlight \"%s\"", h->plugin->name);
     else
         cycle_failure_error(&failure, "PreBindPreFlight %s returned \"%s\", which is unsupported",
                             h->plugin->name, code_name(code));
-    failed(op, &failure);
+    failed(bc, &failure);
     cycle_failure_release(&failure);
 }
 
 /* *ret_work: a PreBind plugin will have work. Returns false if the binding has ended. */
-static bool run_pre_flight(struct berth_binding_op *op, bool *ret_work)
+static bool run_pre_flight(struct binding_cycle *bc, bool *ret_work)
 {
-    struct berth_status *status = &op->bindings->status;
-    const handle_list *list = &op->cycle->profile->at[POINT_PRE_BIND];
+    struct berth_status *status = &bc->bindings->status;
+    const handle_list *list = &bc->cycle->profile->at[POINT_PRE_BIND];
     for (size_t i = 0; i < list->n; i++) {
         const struct berth_handle *h = list->v[i];
         status_clear(status);
-        int64_t began = plugin_begin(op->cycle);
+        int64_t began = plugin_begin(bc->cycle);
         /* A plugin without the function is assumed to have work. */
         enum berth_code code = h->plugin->pre_bind_preflight
-                                   ? h->plugin->pre_bind_preflight(h->self, op->cycle, op->pod,
-                                                                   abi_str(op->node_name), status)
+                                   ? h->plugin->pre_bind_preflight(h->self, bc->cycle, bc->pod,
+                                                                   abi_str(bc->node_name), status)
                                    : BERTH_SUCCESS;
-        plugin_end(op->cycle, h, METRIC_PRE_BIND_PRE_FLIGHT, code, began);
+        plugin_end(bc->cycle, h, METRIC_PRE_BIND_PRE_FLIGHT, code, began);
         if (code == BERTH_SUCCESS) {
             *ret_work = true;
         } else if (code == BERTH_SKIP) {
-            plugin_set_add(&op->skip_pre_bind, h->id);
+            plugin_set_add(&bc->skip_pre_bind, h->id);
         } else {
-            cycle_timed(op->cycle, METRIC_PRE_BIND_PRE_FLIGHT, BERTH_ERROR, true);
-            failed_pre_flight(op, h, code, status);
+            cycle_timed(bc->cycle, METRIC_PRE_BIND_PRE_FLIGHT, BERTH_ERROR, true);
+            failed_pre_flight(bc, h, code, status);
             return false;
         }
     }
-    cycle_timed(op->cycle, METRIC_PRE_BIND_PRE_FLIGHT, *ret_work ? BERTH_SUCCESS : BERTH_SKIP,
+    cycle_timed(bc->cycle, METRIC_PRE_BIND_PRE_FLIGHT, *ret_work ? BERTH_SUCCESS : BERTH_SKIP,
                 list->n > 0);
     return true;
 }
 
 /* Returns true if Reserve and Permit agreed, or Permit waits; otherwise the binding has ended. */
-static bool reserve_and_permit(struct berth_binding_op *op)
+static bool reserve_and_permit(struct binding_cycle *bc)
 {
-    struct berth_status *status = &op->bindings->status;
+    struct berth_status *status = &bc->bindings->status;
     const struct berth_handle *by = NULL;
     enum point point = POINT_RESERVE;
-    enum berth_code code = reserve_run(op->cycle, op->pod, status, &by);
+    enum berth_code code = reserve_run(bc->cycle, bc->pod, status, &by);
     if (code == BERTH_SUCCESS) {
         point = POINT_PERMIT;
-        code = permit_run(op->cycle, op->pod, status, &op->waiting.waits, NULL, &by);
+        code = permit_run(bc->cycle, bc->pod, status, &bc->waiting.waits, NULL, &by);
     }
     if (code == BERTH_SUCCESS || (code == BERTH_WAIT && point == POINT_PERMIT))
         return true;
-    failed_at(op, point, by, code, status);
+    failed_at(bc, point, by, code, status);
     return false;
 }
 
 void binding_start(struct bindings *b, struct berth_queued_pod *queued, struct berth_cycle *cycle,
                    struct berth_node *node, int64_t started)
 {
-    struct berth_binding_op *op = binding_op_new(b, queued, cycle, node, started);
+    struct binding_cycle *bc = binding_cycle_new(b, queued, cycle, node, started);
     bool work = false;
-    cache_assume(b->framework->cache, op->pod);
+    cache_assume(b->framework->cache, bc->pod);
     /* The assumed pod takes the room now: its nomination must not count it again. */
-    nominator_remove(&b->queue->nominator, pod_info_key(op->pod));
-    if (!reserve_and_permit(op))
+    nominator_remove(&b->queue->nominator, pod_info_key(bc->pod));
+    if (!reserve_and_permit(bc))
         return;
-    binding_op_activate_pods(op);
-    op->after_cycle = true;
-    if (!run_pre_flight(op, &work))
+    binding_cycle_activate_pods(bc);
+    bc->after_cycle = true;
+    if (!run_pre_flight(bc, &work))
         return;
-    if (op->waiting.waits.n)
-        permit_hold(op);
+    if (bc->waiting.waits.n)
+        permit_hold(bc);
     if (work)
-        submit_nomination(op);
-    if (op->holds) {
+        submit_nomination(bc);
+    if (bc->holds) {
         if (!work) {
-            vec_push(&b->newly_held, op);
-            op->newly_held = b->newly_held.n;
+            vec_push(&b->newly_held, bc);
+            bc->newly_held = b->newly_held.n;
         }
-        cycle_mark(op->cycle);
-        engine_log(&b->framework->log, 4, "Pod waiting on permit", KV_POD(op->pod));
+        cycle_mark(bc->cycle);
+        engine_log(&b->framework->log, 4, "Pod waiting on permit", KV_POD(bc->pod));
         return;
     }
-    op->code = BERTH_SUCCESS;
-    end_permit(op);
+    end_permit(bc, &(struct berth_binding_op){.code = BERTH_SUCCESS});
 }

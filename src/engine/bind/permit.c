@@ -3,9 +3,9 @@
 
 #include "base/time.h"
 
-static struct berth_binding_op *of_node(const struct heap_node *node)
+static struct binding_cycle *of_node(const struct heap_node *node)
 {
-    return CONTAINER_OF(node, struct berth_binding_op, held);
+    return CONTAINER_OF(node, struct binding_cycle, held);
 }
 
 bool permit_less(const struct heap_node *a, const struct heap_node *b, void *ctx)
@@ -15,84 +15,89 @@ bool permit_less(const struct heap_node *a, const struct heap_node *b, void *ctx
 }
 
 /* The wait with the earliest deadline. */
-static const struct permit_wait *first_wait(const struct berth_binding_op *op)
+static const struct permit_wait *first_wait(const struct binding_cycle *bc)
 {
-    const struct permit_wait *first = &op->waiting.waits.v[0];
-    for (size_t i = 1; i < op->waiting.waits.n; i++)
-        if (op->waiting.waits.v[i].deadline < first->deadline)
-            first = &op->waiting.waits.v[i];
+    const struct permit_wait *first = &bc->waiting.waits.v[0];
+    for (size_t i = 1; i < bc->waiting.waits.n; i++)
+        if (bc->waiting.waits.v[i].deadline < first->deadline)
+            first = &bc->waiting.waits.v[i];
     return first;
 }
 
-void permit_hold(struct berth_binding_op *op)
+void permit_hold(struct binding_cycle *bc)
 {
-    INVARIANT(op->point == POINT_PERMIT && !op->answered && op->waiting.waits.n > 0);
-    op->holds = true;
-    op->deadline = first_wait(op)->deadline;
-    heap_push(&op->bindings->held, &op->held);
+    INVARIANT(bc->point == POINT_PERMIT && bc->waiting.waits.n > 0);
+    binding_calls_open(bc, NULL, 1);
+    bc->holds = true;
+    bc->deadline = first_wait(bc)->deadline;
+    heap_push(&bc->bindings->held, &bc->held);
 }
 
-void permit_release(struct berth_binding_op *op)
+void permit_release(struct binding_cycle *bc)
 {
-    if (heap_contains(&op->held))
-        heap_remove(&op->bindings->held, &op->held);
+    if (heap_contains(&bc->held))
+        heap_remove(&bc->bindings->held, &bc->held);
 }
 
-static void allowed(struct berth_binding_op *op)
+static void allowed(struct binding_cycle *bc)
 {
-    if (op->waiting.waits.n == 0) {
-        binding_op_answer(op, NULL, BERTH_SUCCESS, STR(""));
+    if (bc->waiting.waits.n == 0) {
+        binding_op_answer(&bc->first, NULL, BERTH_SUCCESS, STR(""));
         return;
     }
-    op->deadline = first_wait(op)->deadline;
-    heap_fix(&op->bindings->held, &op->held);
+    bc->deadline = first_wait(bc)->deadline;
+    heap_fix(&bc->bindings->held, &bc->held);
 }
 
-bool permit_allow(struct berth_binding_op *op, const struct berth_handle *by)
+bool permit_allow(struct binding_cycle *bc, const struct berth_handle *by)
 {
-    for (size_t i = 0; op->holds && !op->answered && i < op->waiting.waits.n; i++) {
+    for (size_t i = 0; bc->holds && !bc->first.answered && i < bc->waiting.waits.n; i++) {
         /* By name, as upstream: also of another profile or an earlier configuration. */
-        if (op->waiting.waits.v[i].handle->id != by->id)
+        if (bc->waiting.waits.v[i].handle->id != by->id)
             continue;
-        vec_swap_remove(&op->waiting.waits, i);
-        allowed(op);
+        vec_swap_remove(&bc->waiting.waits, i);
+        allowed(bc);
         return true;
     }
     return false;
 }
 
-bool permit_reject(struct berth_binding_op *op, const struct berth_handle *by, struct str reason)
+bool permit_reject(struct binding_cycle *bc, const struct berth_handle *by, struct str reason)
 {
-    if (!op->holds || op->answered)
+    if (!bc->holds || bc->first.answered)
         return false;
-    binding_op_answer(op, by, BERTH_UNSCHEDULABLE, reason);
+    binding_op_answer(&bc->first, by, BERTH_UNSCHEDULABLE, reason);
     return true;
 }
 
-bool permit_preempt(struct berth_binding_op *op, struct str plugin)
+bool permit_preempt(struct binding_cycle *bc, struct str plugin)
 {
-    if (op->holds) {
-        if (op->answered)
+    if (bc->holds) {
+        if (bc->first.answered)
             return false;
-        op->preempted = xstrdup("waiting on permit for pod: preempted");
-        binding_op_answer(op, NULL, BERTH_ERROR, STR("preempted"));
+        bc->preempted = xstrdup("waiting on permit for pod: preempted");
+        binding_op_answer(&bc->first, NULL, BERTH_ERROR, STR("preempted"));
         return true;
     }
-    if (op->point != POINT_PRE_BIND)
+    if (bc->point != POINT_PRE_BIND)
         return false;
-    /* The PreBind plugin that runs ends first; no other runs after it. */
-    if (!op->preempted)
-        op->preempted = xasprintf("preempted by %.*s", STR_ARG(plugin));
+    /* PreBind plugins that cannot be cancelled end first; no other runs after them. */
+    if (!bc->preempted) {
+        bc->preempted = xasprintf("preempted by %.*s", STR_ARG(plugin));
+        binding_calls_cancel(bc);
+        if (!bc->n_open)
+            binding_make_ready(bc);
+    }
     return true;
 }
 
-static void expire(struct berth_binding_op *op, const struct permit_wait *wait)
+static void expire(struct binding_cycle *bc, const struct permit_wait *wait)
 {
     struct buf reason = BUF_INIT;
     buf_add_cstr(&reason, "rejected due to timeout after waiting ");
     duration_format(wait->timeout, &reason);
     buf_add_printf(&reason, " at plugin %s", wait->handle->plugin->name);
-    permit_reject(op, wait->handle, buf_str(&reason));
+    permit_reject(bc, wait->handle, buf_str(&reason));
     buf_release(&reason);
 }
 
@@ -105,7 +110,7 @@ int64_t permit_next_deadline(const struct bindings *b)
 void permit_expire(struct bindings *b, int64_t now)
 {
     while (permit_next_deadline(b) <= now) {
-        struct berth_binding_op *op = of_node(heap_peek(&b->held));
-        expire(op, first_wait(op));
+        struct binding_cycle *bc = of_node(heap_peek(&b->held));
+        expire(bc, first_wait(bc));
     }
 }

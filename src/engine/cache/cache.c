@@ -87,6 +87,7 @@ static uint32_t take_slot(struct cache *c)
         return vec_pop(&c->free_slots);
     if (k->n == k->cap)
         grow_columns(k);
+    k->nodes[k->n] = NULL; /* until it is touched */
     return (uint32_t)k->n++;
 }
 

@@ -15,6 +15,7 @@ static const char *const names[FEATURE_COUNT] = {
     [FEATURE_SCHEDULER_ASYNC_PREEMPTION] = "SchedulerAsyncPreemption",
     [FEATURE_TAINT_TOLERATION_COMPARISON_OPERATORS] = "TaintTolerationComparisonOperators",
     [FEATURE_TOPOLOGY_AWARE_WORKLOAD_SCHEDULING] = "TopologyAwareWorkloadScheduling",
+    [FEATURE_VOLUME_LIMIT_SCALING] = "VolumeLimitScaling",
     [FEATURE_WORKLOAD_AWARE_PREEMPTION] = "WorkloadAwarePreemption",
     [FEATURE_BERTH_EXACT_NAMESPACE_SELECTORS] = "BerthExactNamespaceSelectors",
     [FEATURE_BERTH_GANG_PREEMPTION] = "BerthGangPreemption",

@@ -8,14 +8,7 @@ static const struct known_plugin known_plugins[] = {
      "pods with ReadWriteOncePod claims or disks that one node at a time may use", false},
     {"NodeVolumeLimits", AT(PRE_FILTER) | AT(FILTER), "pods with CSI volumes on crowded nodes",
      false},
-    {"VolumeBinding",
-     AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE) | AT(RESERVE) | AT(PRE_BIND),
-     "pods with persistent volume claims or ephemeral volumes stay pending", true},
     {"VolumeZone", AT(PRE_FILTER) | AT(FILTER), "pods with volumes of one zone", false},
-    {"DynamicResources",
-     AT(PRE_ENQUEUE) | AT(PRE_FILTER) | AT(FILTER) | AT(POST_FILTER) | AT(SCORE) | AT(RESERVE) |
-         AT(PRE_BIND),
-     "pods with resource claims stay pending", true},
     {"DefaultPreemption", AT(PRE_ENQUEUE) | AT(POST_FILTER),
      "pods of high priority that fit only where others are evicted", false},
 };

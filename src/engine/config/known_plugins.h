@@ -4,8 +4,8 @@
  *
  * Purpose:   a configuration with any of them must load, whether or not berth supports it, and the
  *            points of each are known. A plugin that is not supported does nothing, or only
- *            rejects the pods that need it (plugins/not_supported.c); the scheduler logs at its
- *            start which pods are affected.
+ *            rejects the pods that need it; the scheduler logs at its start which pods are
+ *            affected.
  * Ownership: constant.
  * Threading: any thread.
  */

@@ -68,7 +68,9 @@ static void compare(struct berth_cycle *cycle, const struct column *c,
     struct verdict many = {.plugin = c->handle->id};
     if (!passed)
         many = (struct verdict){batch->codes[slot], c->handle->id, batch->reasons[slot]};
-    if (single.code == many.code && single.reason == many.reason)
+    /* The text of an error is in the batch's status. */
+    bool fails = many.code != BERTH_SUCCESS && !code_rejects(many.code);
+    if (single.code == many.code && (single.reason == many.reason || fails))
         return;
     struct survey *s = survey_of(cycle);
     begin_dispute(s, c->handle, node);

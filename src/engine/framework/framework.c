@@ -14,6 +14,7 @@ void framework_init(struct framework *fw, const struct framework_options *option
                              .cluster = options->cluster};
     rand_seed(&fw->rand, options->seed);
     reasons_init(&fw->reasons);
+    plugin_calls_init(&fw->calls);
     if (options->features)
         fw->features = *options->features;
     else
@@ -34,6 +35,9 @@ void framework_release(struct framework *fw)
         fw->replaced = s->older;
         setup_free(s);
     }
+    INVARIANT(!fw->shared.n);
+    vec_release(&fw->shared);
+    plugin_calls_release(&fw->calls);
     free_texts(fw->plugin_names.v, fw->plugin_names.n);
     vec_release(&fw->plugin_names);
     free_texts(fw->state_keys.v, fw->state_keys.n);
@@ -83,6 +87,12 @@ struct cluster *handle_cluster(const struct berth_handle *h)
 const struct engine_log *handle_log(const struct berth_handle *h)
 {
     return &h->framework->log;
+}
+
+int64_t handle_wall(const struct berth_handle *h)
+{
+    const struct ports *ports = &h->framework->ports;
+    return ports->wall ? ports->wall(ports->ctx) : ports->now(ports->ctx);
 }
 
 bool handle_feature(const struct berth_handle *h, enum feature feature)

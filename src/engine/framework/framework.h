@@ -14,6 +14,7 @@
 
 #include "base/rand.h"
 #include "engine/config/features.h"
+#include "engine/framework/plugin_calls.h"
 #include "engine/framework/profile.h"
 #include "engine/framework/reason.h"
 #include "engine/index/cluster.h"
@@ -29,12 +30,14 @@ struct framework {
     struct cluster *cluster;
     struct scheduler_metrics *metrics; /* NULL: metrics are off */
 
-    const struct berth_host *host; /* what plugins are created with */
-    VEC(struct str) plugin_names;  /* index: plugin id; texts owned; NULL text: free */
-    VEC(struct str) state_keys;    /* index: key - 1; texts owned */
-    struct setup *setup;           /* of the current configuration */
-    struct setup *replaced;        /* earlier ones that cycles still use */
-    uint64_t last_id;              /* of writes and extender calls */
+    const struct berth_host *host;     /* what plugins are created with */
+    VEC(struct str) plugin_names;      /* index: plugin id; texts owned; NULL text: free */
+    VEC(struct str) state_keys;        /* index: key - 1; texts owned */
+    struct setup *setup;               /* of the current configuration */
+    struct setup *replaced;            /* earlier ones that cycles still use */
+    uint64_t last_id;                  /* of writes and extender calls */
+    struct plugin_calls calls;         /* requests and timers of plugins */
+    VEC(struct shared_state *) shared; /* shared_state.h, in the order in which they were made */
 
     struct queue *queue;
     struct bindings *bindings;
@@ -88,6 +91,8 @@ struct profile *framework_profile(const struct framework *fw, struct str schedul
 struct cluster *handle_cluster(const struct berth_handle *h);
 /* The engine's log; the pointer stays valid. */
 const struct engine_log *handle_log(const struct berth_handle *h);
+/* The time of day, for times in objects; ns since 1970. */
+int64_t handle_wall(const struct berth_handle *h);
 bool handle_feature(const struct berth_handle *h, enum feature feature);
 /* NULL: metrics are off. */
 struct scheduler_metrics *handle_metrics(const struct berth_handle *h);

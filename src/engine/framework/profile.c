@@ -8,6 +8,7 @@
 #include "engine/config/profile_plan.h"
 #include "engine/framework/framework.h"
 #include "engine/framework/setup.h"
+#include "engine/framework/shared_state.h"
 
 /* --- instances -------------------------------------------------------------------------------- */
 
@@ -37,6 +38,8 @@ static int check_abi(const struct berth_plugin *plugin, struct err *reterr)
 
 static void free_instance(struct berth_handle *h)
 {
+    plugin_calls_forget(&h->framework->calls, h);
+    shared_states_drop(h);
     free(h->args);
     free(h);
 }

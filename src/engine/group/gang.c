@@ -30,9 +30,9 @@ void gang_activate(const struct berth_handle *h, const struct berth_pod *pod)
 
 void gang_allow(const struct berth_handle *h, const struct berth_pod *pod)
 {
-    struct berth_binding_op *op = binding_op_of(h->framework->bindings, pod_info_key(pod));
-    if (op)
-        permit_allow(op, h);
+    struct binding_cycle *bc = binding_cycle_of(h->framework->bindings, pod_info_key(pod));
+    if (bc)
+        permit_allow(bc, h);
 }
 
 /* --- BerthGangsHoldNothing -------------------------------------------------------------------- */
@@ -72,11 +72,11 @@ static void clear_nomination(struct groups *g, struct berth_pod *pod)
 
 static void reject_held(struct groups *g, const struct group_member *member)
 {
-    struct berth_binding_op *op = member->state == MEMBER_ASSUMED
-                                      ? binding_op_of(g->bindings, pod_info_key(member->pod))
-                                      : NULL;
-    if (op && op->holds && op->waiting.waits.n)
-        permit_reject(op, op->waiting.waits.v[0].handle,
+    struct binding_cycle *bc = member->state == MEMBER_ASSUMED
+                                   ? binding_cycle_of(g->bindings, pod_info_key(member->pod))
+                                   : NULL;
+    if (bc && bc->holds && bc->waiting.waits.n)
+        permit_reject(bc, bc->waiting.waits.v[0].handle,
                       STR("the gang has lost a member and gives up what it holds"));
 }
 

@@ -8,12 +8,17 @@ static void pod_moved(void *ctx, const struct berth_pod *pod, const struct berth
     pod_counts_moved(&cluster->pod_counts, pod, node, sign);
     affinity_terms_moved(&cluster->affinity_terms, pod, node, sign);
     pod_groups_moved(&cluster->pod_groups, pod, sign);
+    claim_uses_moved(&cluster->claim_uses, pod, node, sign);
 }
 
 static void labels_changed(void *ctx, uint32_t slot, const str_map *before, const str_map *after)
 {
     struct cluster *cluster = ctx;
     label_keys_changed(&cluster->label_keys, slot, before, after);
+    /* A new node without pods is not in the columns yet. */
+    const struct berth_node *node = cluster->cache->columns.nodes[slot];
+    if (node && !before != !after)
+        claim_uses_node(&cluster->claim_uses, node, after ? 1 : -1);
 }
 
 static void key_carried(void *ctx, struct str key, bool carried)
@@ -39,6 +44,7 @@ void cluster_init(struct cluster *cluster, struct cache *cache)
 void cluster_release(struct cluster *cluster)
 {
     cluster->cache->watcher = (struct cache_watcher){0};
+    claim_uses_release(&cluster->claim_uses);
     pod_groups_release(&cluster->pod_groups);
     namespace_sets_release(&cluster->namespace_sets);
     affinity_terms_release(&cluster->affinity_terms);

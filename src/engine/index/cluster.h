@@ -15,6 +15,7 @@
 #include "engine/cache/cache.h"
 #include "engine/config/features.h"
 #include "engine/index/affinity_terms.h"
+#include "engine/index/claim_uses.h"
 #include "engine/index/namespace_sets.h"
 #include "engine/index/node_memo.h"
 #include "engine/index/objects.h"
@@ -31,6 +32,7 @@ struct cluster {
     struct affinity_terms affinity_terms; /* of running pods */
     struct namespace_sets namespace_sets;
     struct pod_groups pod_groups;
+    struct claim_uses claim_uses; /* of pods on nodes */
 };
 
 void cluster_init(struct cluster *cluster, struct cache *cache);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * objects.c - objects by kind and key, and by kind and namespace in order of addition.
+ * objects.c - objects by kind and key, and by kind and namespace.
  *
- * Both views have the same objects; only the view by key counts references.
+ * Both views have the same objects; only the view by key counts references. An entry knows its
+ * object's place in the list, so that a change costs the same in a namespace of any size.
  */
 #include "engine/index/objects.h"
 
@@ -15,6 +16,7 @@ struct objects_bucket {
 
 struct objects_entry {
     struct object *object;
+    size_t place; /* in the list of its namespace */
     char key[];
 };
 
@@ -65,16 +67,6 @@ static struct objects_bucket *bucket(struct objects *o, enum kind_id kind, struc
     return b;
 }
 
-/* An object of by_name is in the list of its namespace. */
-static size_t place_in(const object_list *list, const struct object *object)
-{
-    size_t i = 0;
-    while (i < list->n && list->v[i] != object)
-        i++;
-    INVARIANT(i < list->n);
-    return i;
-}
-
 static void add(struct objects *o, struct object *object, struct str key)
 {
     enum kind_id kind = object_kind(object)->id;
@@ -82,7 +74,15 @@ static void add(struct objects *o, struct object *object, struct str key)
     e->object = object_ref(object);
     memcpy(e->key, key.p, key.n);
     map_put(&o->by_name[kind], (struct str){e->key, key.n}, e);
-    vec_push(&bucket(o, kind, object_meta(object)->namespace)->list, object);
+    struct objects_bucket *b = bucket(o, kind, object_meta(object)->namespace);
+    e->place = b->list.n;
+    vec_push(&b->list, object);
+}
+
+static struct objects_entry *entry_of(struct objects *o, const struct object *object)
+{
+    const struct object_meta *meta = object_meta(object);
+    return map_get(&o->by_name[object_kind(object)->id], key_of(o, meta->namespace, meta->name));
 }
 
 static void put(struct objects *o, struct object *object)
@@ -96,7 +96,8 @@ static void put(struct objects *o, struct object *object)
         return;
     }
     struct objects_bucket *b = bucket(o, kind, meta->namespace);
-    b->list.v[place_in(&b->list, e->object)] = object;
+    INVARIANT(b->list.v[e->place] == e->object);
+    b->list.v[e->place] = object;
     struct object *old = e->object;
     e->object = object_ref(object);
     object_unref(old);
@@ -110,7 +111,10 @@ static void drop(struct objects *o, const struct object *object)
     if (!e)
         return;
     struct objects_bucket *b = bucket(o, kind, meta->namespace);
-    vec_remove(&b->list, place_in(&b->list, e->object));
+    INVARIANT(b->list.v[e->place] == e->object);
+    vec_swap_remove(&b->list, e->place);
+    if (e->place < b->list.n)
+        entry_of(o, b->list.v[e->place])->place = e->place;
     if (!b->list.n) {
         map_del(&o->by_namespace[kind], meta->namespace);
         free_bucket(b);
@@ -128,10 +132,24 @@ void objects_changed(struct objects *o, struct object *before, struct object *af
         drop(o, before);
 }
 
-struct object *objects_get(struct objects *o, enum kind_id kind, struct str namespace,
+/* Several threads may look up at once: the key is not in the scratch buffer. */
+struct object *objects_get(const struct objects *o, enum kind_id kind, struct str namespace,
                            struct str name)
 {
-    const struct objects_entry *e = map_get(&o->by_name[kind], key_of(o, namespace, name));
+    char small[512], *key = small;
+    size_t n = namespace.n + 1 + name.n;
+    if (o->by_name[kind].n == 0)
+        return NULL;
+    if (n > sizeof(small))
+        key = xmalloc(n);
+    if (namespace.n)
+        memcpy(key, namespace.p, namespace.n);
+    key[namespace.n] = '/';
+    if (name.n)
+        memcpy(key + namespace.n + 1, name.p, name.n);
+    const struct objects_entry *e = map_get(&o->by_name[kind], (struct str){key, n});
+    if (key != small)
+        free(key);
     return e ? e->object : NULL;
 }
 

@@ -5,7 +5,7 @@
  * Purpose:   namespaces, services, owners of pods: everything except nodes and pods, which the
  *            cache holds, by kind, namespace and name.
  * Ownership: holds a reference on each object; results are borrowed.
- * Threading: changed by the engine's thread between cycles.
+ * Threading: changed by the engine's thread between cycles; any thread may look up during one.
  */
 #ifndef BERTH_ENGINE_INDEX_OBJECTS_H
 #define BERTH_ENGINE_INDEX_OBJECTS_H
@@ -31,9 +31,12 @@ void objects_release(struct objects *o);
 void objects_changed(struct objects *o, struct object *before, struct object *after);
 
 /* NULL if there is none. Cluster-scoped objects are in the empty namespace. */
-struct object *objects_get(struct objects *o, enum kind_id kind, struct str namespace,
+struct object *objects_get(const struct objects *o, enum kind_id kind, struct str namespace,
                            struct str name);
-/* All objects of a namespace in the order in which they were added; NULL if there are none. */
+/*
+ * All objects of a namespace; NULL if there are none. The order depends on the history of changes:
+ * upstream's listers have none either.
+ */
 const object_list *objects_in(const struct objects *o, enum kind_id kind, struct str namespace);
 
 #endif

@@ -394,8 +394,8 @@ void scheduler_metrics_add(struct scheduler_metrics *m, enum scheduler_family fa
         metric_add(metric_with(m->families[family], values), delta);
 }
 
-static void observe_rare(struct scheduler_metrics *m, enum scheduler_family family,
-                         const struct str *values, double value)
+void scheduler_metrics_observe(struct scheduler_metrics *m, enum scheduler_family family,
+                               const struct str *values, double value)
 {
     if (m && m->families[family])
         metric_observe(metric_with(m->families[family], values), value);
@@ -408,21 +408,21 @@ void scheduler_metrics_preemption_attempt(struct scheduler_metrics *m)
 
 void scheduler_metrics_preemption_victims(struct scheduler_metrics *m, size_t victims)
 {
-    observe_rare(m, FAMILY_PREEMPTION_VICTIMS, NULL, (double)victims);
+    scheduler_metrics_observe(m, FAMILY_PREEMPTION_VICTIMS, NULL, (double)victims);
 }
 
 void scheduler_metrics_preemption_done(struct scheduler_metrics *m, bool ok, int64_t ns)
 {
     struct str result = ok ? STR("success") : STR("error");
     scheduler_metrics_add(m, FAMILY_PREEMPTION_GOROUTINES, &result, 1);
-    observe_rare(m, FAMILY_PREEMPTION_GOROUTINES_DURATION, &result, seconds(ns));
+    scheduler_metrics_observe(m, FAMILY_PREEMPTION_GOROUTINES_DURATION, &result, seconds(ns));
 }
 
 /* --- pod groups ------------------------------------------------------------------------------- */
 
 void scheduler_metrics_group_algorithm(struct scheduler_metrics *m, int64_t ns)
 {
-    observe_rare(m, FAMILY_POD_GROUP_ALGORITHM, NULL, seconds(ns));
+    scheduler_metrics_observe(m, FAMILY_POD_GROUP_ALGORITHM, NULL, seconds(ns));
 }
 
 void scheduler_metrics_group_attempt(struct scheduler_metrics *m, struct str profile,
@@ -436,5 +436,5 @@ void scheduler_metrics_group_attempt(struct scheduler_metrics *m, struct str pro
     };
     struct str values[] = {str_of(names[result]), profile};
     scheduler_metrics_add(m, FAMILY_POD_GROUP_ATTEMPTS, values, 1);
-    observe_rare(m, FAMILY_POD_GROUP_ATTEMPT_DURATION, values, seconds(ns));
+    scheduler_metrics_observe(m, FAMILY_POD_GROUP_ATTEMPT_DURATION, values, seconds(ns));
 }

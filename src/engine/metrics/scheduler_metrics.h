@@ -252,5 +252,7 @@ void scheduler_metrics_preemption_done(struct scheduler_metrics *m, bool ok, int
 /* For rare events. values: as for metric_with. */
 void scheduler_metrics_add(struct scheduler_metrics *m, enum scheduler_family family,
                            const struct str *values, double delta);
+void scheduler_metrics_observe(struct scheduler_metrics *m, enum scheduler_family family,
+                               const struct str *values, double value);
 
 #endif

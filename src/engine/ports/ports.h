@@ -14,6 +14,7 @@
 #include "api/object.h"
 #include "base/pool.h"
 #include "base/str.h"
+#include "engine/ports/abi.h"
 #include "engine/ports/engine_log.h"
 #include "engine/ports/extender.h"
 
@@ -77,9 +78,16 @@ struct decision {
 struct ports {
     void *ctx;
     int64_t (*now)(void *ctx); /* monotonic ns; virtual in a simulation */
+    /* ns since 1970, for times that are written to the API; NULL: `now` counts from 1970. */
+    int64_t (*wall)(void *ctx);
     void (*submit)(void *ctx, const struct write *write);
     /* Calls an extender; must return before the answer comes. NULL: extenders are not supported. */
     void (*call_extender)(void *ctx, const struct extender_call *call);
+    /*
+     * Sends a plugin's request; must return before the answer comes (engine_api_done). NULL: every
+     * request fails.
+     */
+    void (*call_api)(void *ctx, uint64_t id, const struct berth_api_call *call);
     void (*decided)(void *ctx, const struct decision *decision); /* NULL is allowed */
     engine_log_fn *log; /* see engine_set_verbosity; NULL: no log */
     /* A configuration that was replaced is no longer in use (reload.h). NULL is allowed. */

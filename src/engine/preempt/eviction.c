@@ -229,8 +229,8 @@ static void submit_event(const struct eviction *x, const struct berth_pod *victi
 /* A victim that is not bound yet goes back to the queue instead of being deleted. */
 static bool requeue(const struct eviction *x, const struct berth_pod *victim)
 {
-    struct berth_binding_op *op = binding_op_of(x->room->bindings, pod_info_key(victim));
-    return op && permit_preempt(op, str_of(x->plugin));
+    struct binding_cycle *bc = binding_cycle_of(x->room->bindings, pod_info_key(victim));
+    return bc && permit_preempt(bc, str_of(x->plugin));
 }
 
 static void evict(struct eviction *x, struct berth_pod *victim)

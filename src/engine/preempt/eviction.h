@@ -14,7 +14,7 @@
 #ifndef BERTH_ENGINE_PREEMPT_EVICTION_H
 #define BERTH_ENGINE_PREEMPT_EVICTION_H
 
-#include "engine/bind/binding_op.h"
+#include "engine/bind/binding_cycle.h"
 #include "engine/preempt/candidate.h"
 
 struct evictions {

@@ -25,7 +25,10 @@ extern const struct berth_plugin pod_topology_spread_plugin;
 extern const struct berth_plugin inter_pod_affinity_plugin;
 extern const struct berth_plugin default_preemption_plugin;
 extern const struct berth_plugin default_binder_plugin;
+extern const struct berth_plugin volume_restrictions_plugin;
+extern const struct berth_plugin node_volume_limits_plugin;
 extern const struct berth_plugin volume_binding_plugin;
+extern const struct berth_plugin volume_zone_plugin;
 extern const struct berth_plugin dynamic_resources_plugin;
 extern const struct berth_plugin node_declared_features_plugin;
 extern const struct berth_plugin gang_scheduling_plugin;
@@ -41,10 +44,12 @@ extern const struct berth_plugin service_affinity_plugin;
 extern const struct berth_plugin selector_spread_plugin;
 
 extern const struct args_kind default_preemption_args_kind;
+extern const struct args_kind dynamic_resources_args_kind;
 extern const struct args_kind inter_pod_affinity_args_kind;
 extern const struct args_kind node_affinity_args_kind;
 extern const struct args_kind node_label_args_kind;
 extern const struct args_kind service_affinity_args_kind;
 extern const struct args_kind spread_args_kind;
+extern const struct args_kind volume_binding_args_kind;
 
 #endif

@@ -18,13 +18,20 @@ static int check(const struct args_kind *kind, const void *args, struct berth_er
     return ok ? 0 : -EINVAL;
 }
 
-int plugin_args_read(const struct args_kind *kind, struct berth_str text, struct arena *a,
-                     void *out, struct berth_error *error)
+int plugin_args_read_gated(const struct args_kind *kind, const struct features *features,
+                           struct berth_str text, struct arena *a, void *out,
+                           struct berth_error *error)
 {
     struct err err = {0};
-    if (args_read(kind, NULL, str_abi(text), a, out, &err) < 0) {
+    if (args_read(kind, features, str_abi(text), a, out, &err) < 0) {
         snprintf(error->text, sizeof(error->text), "%.*s", (int)sizeof(error->text) - 1, err.msg);
         return -EINVAL;
     }
     return check(kind, out, error);
+}
+
+int plugin_args_read(const struct args_kind *kind, struct berth_str text, struct arena *a,
+                     void *out, struct berth_error *error)
+{
+    return plugin_args_read_gated(kind, NULL, text, a, out, error);
 }

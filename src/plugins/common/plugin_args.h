@@ -20,5 +20,9 @@
  */
 int plugin_args_read(const struct args_kind *kind, struct berth_str text, struct arena *a,
                      void *out, struct berth_error *error) MUST_CHECK;
+/* The same for kinds that depend on feature gates. */
+int plugin_args_read_gated(const struct args_kind *kind, const struct features *features,
+                           struct berth_str text, struct arena *a, void *out,
+                           struct berth_error *error) MUST_CHECK;
 
 #endif

@@ -97,6 +97,16 @@ static inline const struct pod *hint_pod(const struct berth_object *o)
     return o ? object_pod(object_of_abi(o)) : NULL;
 }
 
+/* Objects of other kinds. */
+static inline const struct object_meta *hint_meta(const struct berth_object *o)
+{
+    return o ? object_meta(object_of_abi(o)) : NULL;
+}
+static inline const void *hint_body(const struct berth_object *o)
+{
+    return o ? object_body(object_of_abi(o)) : NULL;
+}
+
 /* A pod of a hint in a log message; NULL is an empty name. */
 #define KV_HINT_POD(k, p) \
     KV_REF(k, (p) ? (p)->metadata.namespace : STR(""), (p) ? (p)->metadata.name : STR(""))

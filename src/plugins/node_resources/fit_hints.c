@@ -6,10 +6,15 @@
 #include "plugins/common/plugin_base.h"
 #include "plugins/node_resources/fit_request.h"
 
-/* NodeResourcesFit begins with a plain plugin. */
+/* NodeResourcesFit begins with these. */
+static const struct extended_classes *classes_of(const void *self)
+{
+    return ((const struct fit_base *)self)->classes;
+}
+
 static const struct engine_log *log_of(const void *self)
 {
-    return ((const struct plain_plugin *)self)->log;
+    return ((const struct fit_base *)self)->plugin.log;
 }
 
 /* --- pods ------------------------------------------------------------------------------------- */
@@ -115,9 +120,11 @@ static bool has_grown(const struct fit_request *want, const struct resources *ol
         (want->memory > 0 && new->memory > old->memory) ||
         (want->ephemeral_storage > 0 && new->ephemeral_storage > old->ephemeral_storage))
         return true;
-    for (size_t i = 0; i < want->n; i++)
-        if (scalar_of(new, want, i) > scalar_of(old, want, i))
+    for (size_t i = 0; i < want->n; i++) {
+        int64_t has = scalar_of(new, want, i);
+        if (has > scalar_of(old, want, i) || fit_is_delegated(&want->scalars[i], has))
             return true;
+    }
     return false;
 }
 
@@ -132,9 +139,11 @@ static bool fits_empty(const struct fit_request *want, const struct resources *h
     };
     if (fit_lacks(want, &amounts))
         return false;
-    for (size_t i = 0; i < want->n; i++)
-        if (want->scalars[i].amount > scalar_of(has, want, i))
+    for (size_t i = 0; i < want->n; i++) {
+        int64_t there = scalar_of(has, want, i);
+        if (!fit_is_delegated(&want->scalars[i], there) && want->scalars[i].amount > there)
             return false;
+    }
     return true;
 }
 
@@ -149,6 +158,7 @@ static enum berth_hint after_node_change(void *self, const struct berth_pod *pod
     struct arena scratch;
     struct resources had = {0}, has = {0};
     struct fit_request *want = fit_request_new(pod, NULL, NULL);
+    fit_request_find_devices(want, classes_of(self));
     arena_init(&scratch, 0);
     resources_from_map(&new->status.allocatable, &scratch, &has);
     if (old)
@@ -170,9 +180,6 @@ static enum berth_hint after_node_change(void *self, const struct berth_pod *pod
 }
 
 /* --- device classes --------------------------------------------------------------------------- */
-
-/* The prefix of a class's implicit extended resource name. */
-#define DEVICE_CLASS_PREFIX "deviceclass.resource.kubernetes.io/"
 
 static bool requests_resource(const struct berth_pod *pod, struct str prefix, struct str name)
 {
@@ -198,7 +205,8 @@ static enum berth_hint after_class_change(void *self, const struct berth_pod *po
         return BERTH_QUEUE_SKIP;
     struct str name = new->spec.extended_resource_name;
     bool same = old && str_eq(old->spec.extended_resource_name, name);
-    bool by_class = !old && requests_resource(pod, STR(DEVICE_CLASS_PREFIX), new->metadata.name);
+    bool by_class =
+        !old && requests_resource(pod, STR(DEVICE_CLASS_RESOURCE_PREFIX), new->metadata.name);
     bool helps = !same && (by_class || (!str_empty(name) && requests_resource(pod, STR(""), name)));
     engine_log(
         log_of(self), 5,
@@ -212,8 +220,9 @@ static enum berth_hint after_class_change(void *self, const struct berth_pod *po
     return hint_if(helps);
 }
 
-void fit_hints_register(const struct berth_host *host, struct berth_registrar *r)
+void fit_hints_register(const struct fit_base *self, struct berth_registrar *r)
 {
+    const struct berth_host *host = self->plugin.host;
     host->register_event(r, BERTH_RESOURCE_ASSIGNED_POD, BERTH_ACTION_DELETE,
                          after_assigned_pod_left);
     host->register_event(r, BERTH_RESOURCE_UNSCHEDULED_POD, BERTH_ACTION_DELETE,
@@ -223,6 +232,7 @@ void fit_hints_register(const struct berth_host *host, struct berth_registrar *r
     host->register_event(r, BERTH_RESOURCE_NODE,
                          BERTH_ACTION_ADD | BERTH_ACTION_UPDATE_NODE_ALLOCATABLE,
                          after_node_change);
-    host->register_event(r, BERTH_RESOURCE_DEVICE_CLASS, BERTH_ACTION_ADD | BERTH_ACTION_UPDATE,
-                         after_class_change);
+    if (self->classes)
+        host->register_event(r, BERTH_RESOURCE_DEVICE_CLASS, BERTH_ACTION_ADD | BERTH_ACTION_UPDATE,
+                             after_class_change);
 }

@@ -3,15 +3,21 @@
  * fit_hints.h - queueing hints of NodeResourcesFit.
  *
  * Purpose:   the events that the plugin registers, with their hints. Its `self` must begin with a
- *            struct plain_plugin.
+ *            struct fit_base.
  * Ownership: keeps nothing.
  * Threading: the engine's thread.
  */
 #ifndef BERTH_PLUGINS_NODE_RESOURCES_FIT_HINTS_H
 #define BERTH_PLUGINS_NODE_RESOURCES_FIT_HINTS_H
 
-#include "engine/framework/framework.h"
+#include "plugins/common/extended_classes.h"
+#include "plugins/common/plugin_base.h"
 
-void fit_hints_register(const struct berth_host *host, struct berth_registrar *r);
+struct fit_base {
+    struct plain_plugin plugin;
+    const struct extended_classes *classes; /* NULL: DRAExtendedResource is off */
+};
+
+void fit_hints_register(const struct fit_base *self, struct berth_registrar *r);
 
 #endif

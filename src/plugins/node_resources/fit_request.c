@@ -70,6 +70,17 @@ struct fit_request *fit_request_new(const struct berth_pod *pod, keep_fn *keep, 
                                               : from_derived(pod, keep, ctx);
 }
 
+bool fit_request_find_devices(struct fit_request *r, const struct extended_classes *classes)
+{
+    bool any = false;
+    for (size_t i = 0; classes && classes->by_resource.n && i < r->n; i++) {
+        struct str name = intern_text(r->names, r->scalars[i].name);
+        r->scalars[i].by_devices = !str_empty(extended_classes_find(classes, name));
+        any |= r->scalars[i].by_devices;
+    }
+    return any;
+}
+
 struct fit_request *fit_request_free(struct fit_request *r)
 {
     for (size_t i = 0; r && i < r->n; i++)

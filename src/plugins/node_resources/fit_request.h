@@ -11,6 +11,7 @@
 #define BERTH_PLUGINS_NODE_RESOURCES_FIT_REQUEST_H
 
 #include "engine/cache/node_info.h"
+#include "plugins/common/extended_classes.h"
 #include "plugins/common/go_math.h"
 
 /* No request: less than any free amount. */
@@ -20,6 +21,7 @@ struct fit_scalar {
     atom_t name;
     int64_t amount;      /* > 0 */
     berth_reason reason; /* set by PreFilter */
+    bool by_devices;     /* a DeviceClass provides it: fit_request_find_devices */
 };
 
 struct fit_request {
@@ -34,6 +36,17 @@ struct fit_request *fit_request_new(const struct berth_pod *pod,
                                     bool (*keep)(const void *ctx, struct str name),
                                     const void *ctx);
 struct fit_request *fit_request_free(struct fit_request *r);
+
+/* Sets by_devices. Returns whether any resource has it. classes may be NULL. */
+bool fit_request_find_devices(struct fit_request *r, const struct extended_classes *classes);
+/*
+ * Is the resource left to DynamicResources on a node with this much of it (upstream:
+ * shouldDelegateResourceToDRA)?
+ */
+static inline bool fit_is_delegated(const struct fit_scalar *scalar, int64_t allocatable)
+{
+    return scalar->by_devices && allocatable <= 0;
+}
 
 void fit_request_sign(const struct fit_request *r, const struct berth_host *host,
                       struct berth_signature *s);

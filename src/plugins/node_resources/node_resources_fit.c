@@ -15,8 +15,8 @@
 #define MAX_INSUFFICIENT 32
 
 struct node_resources_fit {
-    struct plain_plugin base; /* first: fit_hints.c reads it */
-    struct arena arena;       /* of args */
+    struct fit_base base; /* first: fit_hints.c reads it */
+    struct arena arena;   /* of args */
     struct fit_args args;
     struct resource_scorer scorer, placement_scorer;
     berth_state_key request_key, terms_key;
@@ -35,14 +35,14 @@ static void make_reasons(struct node_resources_fit *self)
         {"Insufficient ephemeral-storage", 30},
     };
     for (size_t i = 0; i < FIT_LACKS; i++)
-        self->lack[i] = self->base.host->reason(self->base.handle, texts[i]);
+        self->lack[i] = self->base.plugin.host->reason(self->base.plugin.handle, texts[i]);
     for (unsigned set = 1; set < ARRAY_LEN(self->lacks); set++) {
         berth_reason list[FIT_LACKS];
         size_t n = 0;
         for (unsigned i = 0; i < FIT_LACKS; i++)
             if (set >> i & 1)
                 list[n++] = self->lack[i];
-        self->lacks[set] = self->base.host->reason_list(self->base.handle, list, n);
+        self->lacks[set] = self->base.plugin.host->reason_list(self->base.plugin.handle, list, n);
     }
 }
 
@@ -57,9 +57,10 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
                   void **ret_self, struct berth_error *error)
 {
     struct node_resources_fit *self = xnew(struct node_resources_fit);
-    self->base.host = host;
-    self->base.handle = h;
-    self->base.log = handle_log(h);
+    self->base.plugin.host = host;
+    self->base.plugin.handle = h;
+    self->base.plugin.log = handle_log(h);
+    self->base.classes = extended_classes_shared(host, h);
     arena_init(&self->arena, 0);
     int r = plugin_args_read(&fit_args_kind, text, &self->arena, &self->args, error);
     if (r < 0) {
@@ -74,6 +75,7 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
                          sane);
     resource_scorer_init(&self->placement_scorer, SCORING_MOST_ALLOCATED, s->resources, no_shape,
                          sane);
+    scored_resources_use_devices(&self->scorer.resources, host, h);
     self->request_key = host->state_key(h, BERTH_STR("PreFilterNodeResourcesFit"));
     self->terms_key = host->state_key(h, BERTH_STR("PreScoreNodeResourcesFit"));
     make_reasons(self);
@@ -106,7 +108,7 @@ static berth_reason insufficient(const struct node_resources_fit *self, struct s
     char text[512];
     int n = snprintf(text, sizeof(text), "Insufficient %.*s", STR_ARG(name));
     struct berth_str reason = {text, MIN((size_t)MAX(n, 0), sizeof(text) - 1)};
-    return self->base.host->reason(self->base.handle, reason);
+    return self->base.plugin.host->reason(self->base.plugin.handle, reason);
 }
 
 static void free_request(void *request)
@@ -120,10 +122,11 @@ static enum berth_code pre_filter(void *ctx, struct berth_cycle *cycle, const st
     (void)status;
     const struct node_resources_fit *self = ctx;
     struct fit_request *request = fit_request_new(pod, is_checked, &self->args);
+    fit_request_find_devices(request, self->base.classes);
     for (size_t i = 0; i < request->n; i++)
         request->scalars[i].reason =
             insufficient(self, intern_text(request->names, request->scalars[i].name));
-    self->base.host->state_write(cycle, self->request_key, request, NULL, free_request);
+    self->base.plugin.host->state_write(cycle, self->request_key, request, NULL, free_request);
     return BERTH_SUCCESS;
 }
 
@@ -131,7 +134,7 @@ static enum berth_code pre_filter(void *ctx, struct berth_cycle *cycle, const st
 static enum berth_code no_request(const struct node_resources_fit *self,
                                   struct berth_status *status)
 {
-    self->base.host->status_text(
+    self->base.plugin.host->status_text(
         status,
         BERTH_STR("error reading \"PreFilterNodeResourcesFit\" from cycleState: not found"));
     return BERTH_ERROR;
@@ -154,7 +157,7 @@ static void find_scalar_shortage(const struct fit_request *want, const struct be
         const struct fit_scalar *scalar = &want->scalars[i];
         int64_t has = resource_scalar(&node->allocatable, scalar->name);
         int64_t used = resource_scalar(&node->requested, scalar->name);
-        if (scalar->amount <= go_sub(has, used))
+        if (fit_is_delegated(scalar, has) || scalar->amount <= go_sub(has, used))
             continue;
         s->reasons[s->n++] = scalar->reason;
         s->hopeless |= scalar->amount > has;
@@ -172,7 +175,7 @@ static enum berth_code filter(void *ctx, const struct berth_cycle *cycle,
 {
     (void)pod;
     const struct node_resources_fit *self = ctx;
-    const struct fit_request *want = self->base.host->state_read(cycle, self->request_key);
+    const struct fit_request *want = self->base.plugin.host->state_read(cycle, self->request_key);
     if (!want)
         return no_request(self, status);
     const struct fit_amounts amounts = {
@@ -191,9 +194,9 @@ static enum berth_code filter(void *ctx, const struct berth_cycle *cycle,
     find_scalar_shortage(want, node, &s);
     for (size_t i = 0; i < FIT_LACKS; i++)
         if (lacks >> i & 1)
-            self->base.host->status_reason(status, self->lack[i]);
+            self->base.plugin.host->status_reason(status, self->lack[i]);
     for (size_t i = 0; i < s.n; i++)
-        self->base.host->status_reason(status, s.reasons[i]);
+        self->base.plugin.host->status_reason(status, s.reasons[i]);
     return lacks || s.n ? refusal(s.hopeless) : BERTH_SUCCESS;
 }
 
@@ -224,7 +227,7 @@ static berth_reason all_reasons(const struct node_resources_fit *self, unsigned 
             list[n++] = self->lack[i];
     for (size_t i = 0; i < s->n; i++)
         list[n++] = s->reasons[i];
-    return self->base.host->reason_list(self->base.handle, list, n);
+    return self->base.plugin.host->reason_list(self->base.plugin.handle, list, n);
 }
 
 /* The nodes among the 64 from `slot` on that lack a resource of the columns. */
@@ -260,7 +263,7 @@ static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
     (void)pod;
     const struct node_resources_fit *self = ctx;
     const struct berth_columns *c = batch->columns;
-    const struct fit_request *want = self->base.host->state_read(cycle, self->request_key);
+    const struct fit_request *want = self->base.plugin.host->state_read(cycle, self->request_key);
     if (!want)
         return no_request(self, status);
     for (size_t w = 0; w < BITSET_WORDS(c->n); w++) {
@@ -282,16 +285,17 @@ static enum berth_code pre_score(void *ctx, struct berth_cycle *cycle, const str
     (void)slots, (void)n, (void)status;
     const struct node_resources_fit *self = ctx;
     const struct scored_resources *resources = &self->scorer.resources;
-    struct score_terms *terms = self->base.host->cycle_alloc(cycle, score_terms_size(resources));
+    struct score_terms *terms =
+        self->base.plugin.host->cycle_alloc(cycle, score_terms_size(resources));
     score_terms_fill(terms, resources, pod);
-    self->base.host->state_write(cycle, self->terms_key, terms, NULL, NULL);
+    self->base.plugin.host->state_write(cycle, self->terms_key, terms, NULL, NULL);
     return BERTH_SUCCESS;
 }
 
 static struct score_log score_log(const struct node_resources_fit *self,
                                   const struct berth_pod *pod, const struct score_terms *terms)
 {
-    return (struct score_log){.log = self->base.log,
+    return (struct score_log){.log = self->base.plugin.log,
                               .logger = LOGGER_SCORE("NodeResourcesFit"),
                               .scorer = resource_scorer_name(&self->scorer),
                               .resources = &self->scorer.resources,
@@ -306,10 +310,10 @@ static enum berth_code score(void *ctx, const struct berth_cycle *cycle,
 {
     (void)status;
     const struct node_resources_fit *self = ctx;
-    struct score_terms *kept = self->base.host->state_read(cycle, self->terms_key);
+    struct score_terms *kept = self->base.plugin.host->state_read(cycle, self->terms_key);
     struct score_terms *terms = kept ? kept : score_terms_new(&self->scorer.resources, pod);
     *ret_score = resource_scorer_score(&self->scorer, terms, node);
-    if (score_log_on(self->base.log)) {
+    if (score_log_on(self->base.plugin.log)) {
         struct score_log log = score_log(self, pod, terms);
         score_log_node(&log, node, *ret_score);
     }
@@ -324,10 +328,10 @@ static enum berth_code score_many(void *ctx, const struct berth_cycle *cycle,
 {
     (void)status;
     const struct node_resources_fit *self = ctx;
-    struct score_terms *kept = self->base.host->state_read(cycle, self->terms_key);
+    struct score_terms *kept = self->base.plugin.host->state_read(cycle, self->terms_key);
     struct score_terms *terms = kept ? kept : score_terms_new(&self->scorer.resources, pod);
     resource_scorer_score_many(&self->scorer, terms, batch);
-    if (score_log_on(self->base.log)) {
+    if (score_log_on(self->base.plugin.log)) {
         struct score_log log = score_log(self, pod, terms);
         score_log_batch(&log, batch);
     }
@@ -351,20 +355,24 @@ static enum berth_code score_placement(void *ctx, const struct berth_cycle *cycl
 
 static void events(void *ctx, struct berth_registrar *r)
 {
-    fit_hints_register(((const struct node_resources_fit *)ctx)->base.host, r);
+    fit_hints_register(&((const struct node_resources_fit *)ctx)->base, r);
 }
 
 /*
- * The requests for the filter, and the terms for the score, which counts containers without
- * requests: pods with equal requests may have different scores.
+ * None if devices provide a resource. The requests for the filter, and the terms for the score,
+ * which counts containers without requests: pods with equal requests may have different scores.
  */
 static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
 {
     const struct node_resources_fit *self = ctx;
     struct fit_request *request = fit_request_new(pod, NULL, NULL);
+    if (fit_request_find_devices(request, self->base.classes)) {
+        fit_request_free(request);
+        return BERTH_UNSCHEDULABLE;
+    }
     struct score_terms *terms = score_terms_new(&self->scorer.resources, pod);
-    fit_request_sign(request, self->base.host, s);
-    score_terms_sign(terms, self->base.host, pod->names, s);
+    fit_request_sign(request, self->base.plugin.host, s);
+    score_terms_sign(terms, self->base.plugin.host, pod->names, s);
     free(terms);
     fit_request_free(request);
     return BERTH_SUCCESS;

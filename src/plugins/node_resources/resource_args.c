@@ -4,9 +4,7 @@
 #include "api/resources.h"
 #include "base/map.h"
 
-#define MAX_WEIGHT      100
-#define MAX_UTILIZATION 100
-#define MAX_SHAPE_SCORE 10
+#define MAX_WEIGHT 100
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
@@ -16,13 +14,6 @@ static const struct field resource_spec_fields[] = {
 };
 static const struct type resource_spec_type =
     TYPE("ResourceSpec", struct resource_spec, resource_spec_fields);
-
-static const struct field shape_point_fields[] = {
-    F_ALWAYS(struct shape_point, utilization, "utilization", 0, INT32),
-    F_ALWAYS(struct shape_point, score, "score", 0, INT32),
-};
-const struct type shape_point_type =
-    TYPE("UtilizationShapePoint", struct shape_point, shape_point_fields);
 
 static const struct field ratio_fields[] = {
     F_LIST_MSG(struct requested_to_capacity_ratio, shape, "shape", 0, struct shape_point,
@@ -106,32 +97,6 @@ static void check_resources(const resource_spec_list *list, const char *path, st
                            "valid range (0, %d]",
                            path, i, (long long)list->v[i].weight, STR_ARG(list->v[i].name),
                            MAX_WEIGHT);
-}
-
-static void check_range(const char *path, size_t i, const char *member, int32_t value, int32_t max,
-                        struct error_list *c)
-{
-    if (value < 0 || value > max)
-        error_list_add(c, "%s[%zu].%s: Invalid value: %d: not in valid range [0, %d]", path, i,
-                       member, value, max);
-}
-
-void shape_check(const shape_list *shape, const char *path, struct error_list *c)
-{
-    if (shape->n == 0)
-        error_list_add(c, "%s: Required value: at least one point must be specified", path);
-    for (size_t i = 1; i < shape->n; i++)
-        if (shape->v[i - 1].utilization >= shape->v[i].utilization) {
-            error_list_add(c,
-                           "%s[%zu].utilization: Invalid value: %d: values must be sorted in "
-                           "increasing order",
-                           path, i, shape->v[i].utilization);
-            break;
-        }
-    for (size_t i = 0; i < shape->n; i++) {
-        check_range(path, i, "utilization", shape->v[i].utilization, MAX_UTILIZATION, c);
-        check_range(path, i, "score", shape->v[i].score, MAX_SHAPE_SCORE, c);
-    }
 }
 
 static void check_ignored(const struct fit_args *args, struct error_list *c)

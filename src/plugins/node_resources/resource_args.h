@@ -10,23 +10,13 @@
 #ifndef BERTH_PLUGINS_NODE_RESOURCES_RESOURCE_ARGS_H
 #define BERTH_PLUGINS_NODE_RESOURCES_RESOURCE_ARGS_H
 
-#include "plugins/common/plugin_args.h"
+#include "plugins/common/utilization_shape.h"
 
 struct resource_spec {
     struct str name;
     int64_t weight;
 };
 typedef LIST(struct resource_spec) resource_spec_list;
-
-/* A point of RequestedToCapacityRatio's function. */
-struct shape_point {
-    int32_t utilization; /* 0 … 100 */
-    int32_t score;       /* 0 … 10 */
-};
-typedef LIST(struct shape_point) shape_list;
-extern const struct type shape_point_type;
-/* Points must exist, in order and in range. path: of the shape, for errors. */
-void shape_check(const shape_list *shape, const char *path, struct error_list *c);
 
 enum scoring_type {
     SCORING_LEAST_ALLOCATED,

@@ -14,7 +14,6 @@
 #include "plugins/common/plugin_base.h"
 
 /* Shapes have scores from 0 to 10. */
-#define SHAPE_SCALE 10
 
 /* --- one resource ----------------------------------------------------------------------------- */
 
@@ -145,22 +144,6 @@ static inline int64_t mean(const struct resource_scorer *s, enum scoring_type ty
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
-
-/* Upstream: BuildBrokenLinearFunction. Linear between points, constant outside. */
-static uint8_t shape_at(const shape_list *shape, int32_t utilization)
-{
-    const struct shape_point *v = shape->v;
-    size_t i = 0;
-    while (i < shape->n && utilization > v[i].utilization)
-        i++;
-    if (i == 0)
-        return (uint8_t)(v[0].score * SHAPE_SCALE);
-    if (i == shape->n)
-        return (uint8_t)(v[i - 1].score * SHAPE_SCALE);
-    int32_t from = v[i - 1].score * SHAPE_SCALE, to = v[i].score * SHAPE_SCALE;
-    return (uint8_t)(from + (to - from) * (utilization - v[i - 1].utilization) /
-                                (v[i].utilization - v[i - 1].utilization));
-}
 
 void resource_scorer_init(struct resource_scorer *s, enum scoring_type type,
                           resource_spec_list resources, shape_list shape, bool sane)

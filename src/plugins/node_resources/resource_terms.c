@@ -7,6 +7,8 @@
  */
 #include "plugins/node_resources/resource_terms.h"
 
+#include "plugins/dynamic_resources/dynamic_resources.h"
+
 static bool source_of(struct str name, bool nonzero, enum term_source *ret_source)
 {
     if (str_eq(name, RESOURCE_CPU))
@@ -29,6 +31,20 @@ void scored_resources_init(struct scored_resources *r, resource_spec_list list, 
     *r = (struct scored_resources){.list = list, .nonzero = nonzero, .gates = *gates};
     for (size_t i = 0; i < list.n; i++)
         r->has_unknown |= !source_of(list.v[i].name, nonzero, &source);
+}
+
+void scored_resources_use_devices(struct scored_resources *r, const struct berth_host *host,
+                                  struct berth_handle *h)
+{
+    bool any = false;
+    for (size_t i = 0; i < r->list.n; i++)
+        any |= resource_may_be_devices(r->list.v[i].name);
+    const struct extended_classes *classes = any ? extended_classes_shared(host, h) : NULL;
+    struct dra_shared *shared = classes ? dra_shared(host, h) : NULL;
+    if (!shared)
+        return;
+    r->classes = classes;
+    r->devices = shared->devices;
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -115,11 +131,17 @@ size_t score_terms_size(const struct scored_resources *r)
 }
 
 /* Upstream: a scalar resource that the pod does not request is not scored. */
-static void add_term(struct score_terms *terms, struct score_term term, int64_t request)
+static void add_term(struct score_terms *terms, const struct scored_resources *r, size_t i,
+                     struct score_term term, int64_t request)
 {
     term.request = request;
-    if (request != 0 || term.source != TERM_SCALAR)
-        terms->v[terms->n++] = term;
+    if (request == 0 && term.source == TERM_SCALAR)
+        return;
+    if (r->devices && term.source == TERM_SCALAR) {
+        term.class_name = extended_classes_find(r->classes, r->list.v[i].name);
+        term.devices = str_empty(term.class_name) ? NULL : r->devices;
+    }
+    terms->v[terms->n++] = term;
 }
 
 static void fill_derived(struct score_terms *terms, const struct scored_resources *r,
@@ -131,7 +153,7 @@ static void fill_derived(struct score_terms *terms, const struct scored_resource
             continue;
         int64_t request = derived_request(pod, term.source, term.name);
         terms->best_effort &= request == 0;
-        add_term(terms, term, request);
+        add_term(terms, r, i, term, request);
     }
 }
 
@@ -147,7 +169,7 @@ static void fill_counted(struct score_terms *terms, const struct scored_resource
         int64_t request = counted_request(&requests, r->list.v[i].name);
         terms->best_effort &= request == 0;
         if (score_term_init(&term, r, i, pod->names))
-            add_term(terms, term, request);
+            add_term(terms, r, i, term, request);
     }
     arena_release(&scratch);
 }
@@ -157,6 +179,8 @@ void score_terms_fill(struct score_terms *terms, const struct scored_resources *
 {
     terms->n = 0;
     terms->best_effort = true;
+    if (r->devices)
+        devices_refresh(r->devices);
     if (is_derived(r, pod))
         fill_derived(terms, r, pod);
     else

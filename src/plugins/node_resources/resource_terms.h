@@ -12,7 +12,9 @@
 #define BERTH_PLUGINS_NODE_RESOURCES_RESOURCE_TERMS_H
 
 #include "engine/cache/node_info.h"
+#include "plugins/common/extended_classes.h"
 #include "plugins/common/go_math.h"
+#include "plugins/dynamic_resources/devices.h"
 #include "plugins/node_resources/resource_args.h"
 
 /* The configured resources, and how the requests of a pod are counted. */
@@ -21,10 +23,17 @@ struct scored_resources {
     bool nonzero; /* cpu and memory with upstream's defaults for containers without requests */
     struct resource_gates gates; /* for the pending pod */
     bool has_unknown;            /* the list has names that no node can have */
+    /* Devices as extended resources; NULL: there are none in the list, or the gate is off. */
+    const struct extended_classes *classes;
+    struct devices *devices;
 };
 
 void scored_resources_init(struct scored_resources *r, resource_spec_list list, bool nonzero,
                            const struct resource_gates *gates);
+
+/* For create: devices count if the list has a resource that they may provide. */
+void scored_resources_use_devices(struct scored_resources *r, const struct berth_host *host,
+                                  struct berth_handle *h);
 
 enum term_source {
     TERM_CPU,
@@ -38,6 +47,9 @@ enum term_source {
 struct score_term {
     enum term_source source;
     atom_t name; /* TERM_SCALAR */
+    /* TERM_SCALAR: where the node has none, its devices of this class count. NULL: they do not. */
+    const struct devices *devices;
+    struct str class_name;
     int64_t request;
     int64_t weight;
 };
@@ -94,8 +106,12 @@ static inline struct term_amounts node_amounts(const struct score_term *term,
     case TERM_SCALAR:
         break;
     }
-    return (struct term_amounts){resource_scalar(has, term->name),
-                                 resource_scalar(used, term->name)};
+    int64_t there = resource_scalar(has, term->name);
+    if (term->devices && there == 0) {
+        struct device_count count = devices_count(term->devices, term->class_name, node->node);
+        return (struct term_amounts){count.devices, count.allocated};
+    }
+    return (struct term_amounts){there, resource_scalar(used, term->name)};
 }
 
 /* The same amounts for all nodes, by slot. */

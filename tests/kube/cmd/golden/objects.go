@@ -19,6 +19,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	storagev1 "k8s.io/api/storage/v1"
@@ -41,6 +42,7 @@ var kinds = []runtime.Object{
 	&resourcev1.ResourceClaim{}, &resourcev1.ResourceClaimTemplate{}, &resourcev1.ResourceSlice{}, &resourcev1.DeviceClass{},
 	&schedulingv1.PriorityClass{}, &schedulingv1alpha2.Workload{}, &schedulingv1alpha2.PodGroup{},
 	&coordinationv1.Lease{}, &eventsv1.Event{}, &v1.Event{}, &coordinationv1beta1.LeaseCandidate{},
+	&resourcev1beta2.DeviceTaintRule{},
 }
 
 var (

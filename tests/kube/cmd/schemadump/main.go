@@ -36,6 +36,7 @@ var read = []string{
 	"events.k8s.io/v1 Event", "node.k8s.io/v1 RuntimeClass", "policy/v1 PodDisruptionBudget",
 	"resource.k8s.io/v1 DeviceClass", "resource.k8s.io/v1 ResourceClaim",
 	"resource.k8s.io/v1 ResourceClaimTemplate", "resource.k8s.io/v1 ResourceSlice",
+	"resource.k8s.io/v1beta2 DeviceTaintRule",
 	"scheduling.k8s.io/v1 PriorityClass",
 	"scheduling.k8s.io/v1alpha2 PodGroup", "scheduling.k8s.io/v1alpha2 Workload",
 	"storage.k8s.io/v1 CSIDriver", "storage.k8s.io/v1 CSINode",
