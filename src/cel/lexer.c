@@ -42,23 +42,24 @@ static void skip_blank(struct cel_lexer *l)
     }
 }
 
-/* The end of an escape sequence that begins at the backslash `at`; 0 if it is none. */
-static uint32_t escape_end(const struct cel_lexer *l, uint32_t at)
+/*
+ * The end of an escape sequence that begins at the backslash `at`; 0 if it is none, and then
+ * *failed is the character that does not belong to one.
+ */
+static uint32_t escape_end(const struct cel_lexer *l, uint32_t at, uint32_t *failed)
 {
     uint32_t c = peek(l, at + 1), n;
+    *failed = at + 1;
     if (c != 0 && c < 0x80 && strchr("abfnrtv\"'\\?`", (int)c))
         return at + 2;
-    if (c >= '0' && c <= '3') {
-        for (n = 2; n < 4; n++) {
-            if (peek(l, at + n) < '0' || peek(l, at + n) > '7')
-                return 0;
-        }
-        return at + 4;
-    }
-    uint32_t digits = c == 'x' || c == 'X' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
+    bool octal = c >= '0' && c <= '3';
+    uint32_t digits = octal || c == 'x' || c == 'X' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
     for (n = 0; n < digits; n++) {
-        if (!is_hex(peek(l, at + 2 + n)))
+        uint32_t digit = peek(l, at + 2 + n);
+        if (octal ? digit < '0' || digit > '7' : !is_hex(digit)) {
+            *failed = at + 2 + n;
             return 0;
+        }
     }
     return digits ? at + 2 + digits : 0;
 }
@@ -84,9 +85,9 @@ static uint32_t string_end(const struct cel_lexer *l, uint32_t at, bool raw, uin
         if (!triple && (c == '\n' || c == '\r'))
             break;
         if (c == '\\' && !raw) {
-            uint32_t end = escape_end(l, at);
+            uint32_t end = escape_end(l, at, failed);
             if (end == 0)
-                break;
+                return triple ? begin - 1 : 0;
             at = end;
         } else {
             at++;

@@ -3,26 +3,14 @@
  * By recursive descent; operators by precedence climbing, with the nesting counted as upstream's
  * parser generator counts it: each rule on its own.
  */
-#include "cel/parser.h"
+#include "cel/parser_private.h"
 
 #include "base/vec.h"
-#include "cel/lexer.h"
 #include "cel/literal.h"
 #include "cel/macros.h"
 
 #define SOURCE_MAX 100000u
 #define DEPTH_MAX  250
-
-struct cel_parser {
-    struct cel_source *source;
-    struct cel_ast *ast;
-    struct cel_lexer lexer;
-    struct cel_token token; /* the next one */
-    struct cel_token after; /* the one after it, if looked_ahead */
-    bool looked_ahead;
-    bool failed; /* at a problem of syntax or a limit: everything returns NULL */
-    int exprs, relations, calcs;
-};
 
 /* A tree and how many operators, selections and indexes are nested in it. */
 struct parsed {
@@ -33,36 +21,7 @@ struct parsed {
 typedef VEC(struct cel_expr *) expr_vec;
 
 static struct parsed parse_expr(struct cel_parser *p);
-
-static void advance(struct cel_parser *p)
-{
-    if (p->looked_ahead)
-        p->token = p->after;
-    else
-        p->token = cel_lexer_next(&p->lexer);
-    p->looked_ahead = false;
-}
-
-static struct cel_token look_ahead(struct cel_parser *p)
-{
-    if (!p->looked_ahead)
-        p->after = cel_lexer_next(&p->lexer);
-    p->looked_ahead = true;
-    return p->after;
-}
-
-static bool accept(struct cel_parser *p, int kind)
-{
-    if (p->token.kind != kind)
-        return false;
-    advance(p);
-    return true;
-}
-
-static struct str token_text(struct cel_parser *p, struct cel_token t)
-{
-    return t.kind == CEL_TOK_EOF ? STR("<EOF>") : cel_source_text(p->source, t.from, t.to);
-}
+static struct parsed parse_member(struct cel_parser *p);
 
 static struct parsed fail(struct cel_parser *p)
 {
@@ -70,27 +29,10 @@ static struct parsed fail(struct cel_parser *p)
     return (struct parsed){NULL, 0};
 }
 
-#define EXPECTED_EXPR                                                                        \
-    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, " \
-    "STRING, BYTES, IDENTIFIER}"
-
 static struct parsed mismatch(struct cel_parser *p, const char *expected)
 {
-    if (!p->failed) {
-        struct str text = token_text(p, p->token);
-        cel_source_report(p->source, p->token.from,
-                          "Syntax error: mismatched input '%.*s' expecting %s", STR_ARG(text),
-                          expected);
-    }
+    cel_parser_mismatch(p, expected);
     return fail(p);
-}
-
-static bool expect(struct cel_parser *p, int kind, const char *name)
-{
-    if (accept(p, kind))
-        return true;
-    mismatch(p, name);
-    return false;
 }
 
 static struct parsed limit(struct cel_parser *p, const char *what)
@@ -113,6 +55,18 @@ static struct cel_expr *report(struct cel_parser *p, uint32_t offset, const char
 {
     cel_source_report(p->source, offset, "%s", message);
     return cel_ast_new(p->ast, CEL_E_NONE, offset);
+}
+
+/* An expression that ends before one of `follow`; `instead` may be there in its place. */
+static struct parsed parse_within(struct cel_parser *p, const char *follow, const char *instead)
+{
+    const char *outer = p->follow;
+    p->follow = follow;
+    p->instead = instead;
+    p->begin = p->token.from;
+    struct parsed x = parse_expr(p);
+    p->follow = outer;
+    return x;
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
@@ -157,15 +111,15 @@ static struct parsed higher(struct parsed x)
 static int parse_args(struct cel_parser *p, expr_vec *args)
 {
     int height = 0;
-    if (accept(p, ')'))
+    if (cel_parser_accept(p, ')'))
         return 0;
     do {
-        struct parsed arg = parse_expr(p);
+        struct parsed arg = parse_within(p, "),", args->n == 0 ? ")" : "");
         height = MAX(height, arg.height);
         vec_push(args, arg.expr);
-    } while (!p->failed && accept(p, ','));
+    } while (!p->failed && cel_parser_accept(p, ','));
     if (!p->failed)
-        expect(p, ')', "')'");
+        cel_parser_expect(p, ')', "')'");
     return height;
 }
 
@@ -185,37 +139,50 @@ static bool is_reserved(struct str name)
     return false;
 }
 
+/* The key of an entry of a map, or the name of a field. */
+static int parse_key(struct cel_parser *p, struct cel_expr *e, struct cel_entry *entry)
+{
+    if (e->kind == CEL_E_MAP) {
+        struct parsed key = parse_within(p, ":", e->map.n == 0 && !entry->optional ? "},?" : "");
+        entry->key = key.expr;
+        return key.height;
+    }
+    entry->field = cel_parser_token_text(p, p->token);
+    if (p->token.kind == CEL_TOK_ESC_IDENT)
+        report(p, p->token.from, "unsupported syntax: '`'");
+    else if (p->token.kind != CEL_TOK_IDENT)
+        cel_parser_mismatch(p, "{'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}");
+    cel_parser_advance(p);
+    return 0;
+}
+
 /* [?] key ':' value, …  '}' */
 static struct parsed parse_entries(struct cel_parser *p, struct cel_expr *e)
 {
     VEC(struct cel_entry) entries = {0};
     int height = 0;
-    while (!p->failed && p->token.kind != '}') {
-        struct cel_entry entry = {.optional = accept(p, '?')};
-        if (e->kind == CEL_E_MAP) {
-            struct parsed key = parse_expr(p);
-            entry.key = key.expr;
-            height = MAX(height, key.height);
-        } else {
-            entry.field = token_text(p, p->token);
-            if (p->token.kind == CEL_TOK_ESC_IDENT)
-                report(p, p->token.from, "unsupported syntax: '`'");
-            else if (p->token.kind != CEL_TOK_IDENT)
-                mismatch(p, "{'}', ',', IDENTIFIER, ESC_IDENTIFIER}");
-            advance(p);
-        }
+    bool more = !cel_parser_accept(p, '}');
+    while (!p->failed && more) {
+        struct cel_entry entry = {.optional = cel_parser_accept(p, '?')};
+        e->map.n = entries.n;
+        int key = parse_key(p, e, &entry);
+        height = MAX(height, key);
         entry.offset = p->token.from;
-        if (p->failed || !expect(p, ':', "':'"))
+        if (p->failed || !cel_parser_expect(p, ':', "':'"))
             break;
-        struct parsed value = parse_expr(p);
+        struct parsed value = parse_within(p, "},", "");
         entry.value = value.expr;
         height = MAX(height, value.height);
         vec_push(&entries, entry);
-        if (p->failed || !accept(p, ','))
+        if (p->failed)
             break;
+        more = cel_parser_next_element(p, '}', "{'}', ','}");
+        if (more && !cel_parser_starts_expr(p->token.kind) && p->token.kind != '?' &&
+            p->token.kind != CEL_TOK_ESC_IDENT) {
+            cel_parser_expect(p, '}', "'}'");
+            more = false;
+        }
     }
-    if (!p->failed)
-        expect(p, '}', entries.n == 0 ? "{'}', ','}" : "{'}', ','}");
     e->map.n = entries.n;
     e->map.entries = arena_array(p->ast->arena, struct cel_entry, entries.n);
     if (entries.n > 0)
@@ -230,20 +197,24 @@ static struct parsed parse_list(struct cel_parser *p)
     expr_vec items = {0};
     VEC(bool) optional = {0};
     int height = 0;
-    advance(p);
-    if (p->token.kind == ',' && look_ahead(p).kind == ']')
-        advance(p);
-    while (!p->failed && p->token.kind != ']') {
-        bool opt = accept(p, '?');
-        struct parsed item = parse_expr(p);
+    cel_parser_advance(p);
+    if (p->token.kind == ',' && cel_parser_look_ahead(p).kind == ']')
+        cel_parser_advance(p);
+    bool more = !cel_parser_accept(p, ']');
+    while (!p->failed && more) {
+        bool opt = cel_parser_accept(p, '?');
+        struct parsed item = parse_within(p, "],", items.n == 0 && !opt ? "],?" : "");
         height = MAX(height, item.height);
         vec_push(&items, item.expr);
         vec_push(&optional, opt);
-        if (p->failed || !accept(p, ','))
+        if (p->failed)
             break;
+        more = cel_parser_next_element(p, ']', "{']', ','}");
+        if (more && !cel_parser_starts_expr(p->token.kind) && p->token.kind != '?') {
+            cel_parser_expect(p, ']', "']'");
+            more = false;
+        }
     }
-    if (!p->failed)
-        expect(p, ']', "{']', ','}");
     struct parsed result = {NULL, height};
     if (!p->failed) {
         result.expr = cel_ast_list(p->ast, offset, items.v, items.n);
@@ -258,9 +229,9 @@ static struct parsed parse_list(struct cel_parser *p)
 static struct parsed parse_map(struct cel_parser *p)
 {
     struct cel_expr *e = cel_ast_new(p->ast, CEL_E_MAP, p->token.from);
-    advance(p);
-    if (p->token.kind == ',' && look_ahead(p).kind == '}')
-        advance(p);
+    cel_parser_advance(p);
+    if (p->token.kind == ',' && cel_parser_look_ahead(p).kind == '}')
+        cel_parser_advance(p);
     return parse_entries(p, e);
 }
 
@@ -268,12 +239,12 @@ static struct parsed parse_map(struct cel_parser *p)
 static struct parsed parse_literal(struct cel_parser *p)
 {
     uint32_t offset = p->token.from;
-    bool negative = accept(p, '-');
+    bool negative = cel_parser_accept(p, '-');
     struct cel_token t = p->token;
-    struct str text = token_text(p, t), s;
+    struct str text = cel_parser_token_text(p, t), s;
     struct cel_value v = cel_null();
     const char *wrong = NULL;
-    advance(p);
+    cel_parser_advance(p);
     switch (t.kind) {
     case CEL_TOK_INT:
         v.kind = CEL_INT;
@@ -323,18 +294,18 @@ static struct parsed parse_message(struct cel_parser *p, bool leading_dot)
     if (leading_dot)
         buf_add_char(&name, '.');
     for (;;) {
-        buf_add_str(&name, token_text(p, p->token));
-        advance(p);
-        if (!accept(p, '.'))
+        buf_add_str(&name, cel_parser_token_text(p, p->token));
+        cel_parser_advance(p);
+        if (!cel_parser_accept(p, '.'))
             break;
         buf_add_char(&name, '.');
     }
     struct cel_expr *e = cel_ast_new(p->ast, CEL_E_MESSAGE, p->token.from);
     e->map.name = arena_dup(p->ast->arena, buf_str(&name));
     buf_release(&name);
-    advance(p);
-    if (p->token.kind == ',' && look_ahead(p).kind == '}')
-        advance(p);
+    cel_parser_advance(p);
+    if (p->token.kind == ',' && cel_parser_look_ahead(p).kind == '}')
+        cel_parser_advance(p);
     return parse_entries(p, e);
 }
 
@@ -342,22 +313,22 @@ static struct parsed parse_message(struct cel_parser *p, bool leading_dot)
 static struct parsed parse_name(struct cel_parser *p)
 {
     uint32_t offset = p->token.from;
-    bool leading_dot = accept(p, '.');
+    bool leading_dot = cel_parser_accept(p, '.');
     if (p->token.kind != CEL_TOK_IDENT)
         return mismatch(p, "IDENTIFIER");
     if (at_message(p))
         return parse_message(p, leading_dot);
     struct cel_token id = p->token;
-    struct str text = token_text(p, id);
+    struct str text = cel_parser_token_text(p, id);
     struct str name = leading_dot ? arena_printf(p->ast->arena, ".%.*s", STR_ARG(text)) : text;
-    advance(p);
+    cel_parser_advance(p);
     bool reserved = is_reserved(text);
     if (reserved)
         cel_source_report(p->source, offset, "reserved identifier: %.*s", STR_ARG(text));
     if (p->token.kind != '(')
         return (struct parsed){cel_ast_ident(p->ast, id.from, name), 0};
     uint32_t open = p->token.from;
-    advance(p);
+    cel_parser_advance(p);
     expr_vec args = {0};
     int height = parse_args(p, &args);
     struct cel_expr *e = NULL;
@@ -371,9 +342,9 @@ static struct parsed parse_primary(struct cel_parser *p)
 {
     switch (p->token.kind) {
     case '(': {
-        advance(p);
-        struct parsed inner = parse_expr(p);
-        return p->failed || !expect(p, ')', "')'") ? fail(p) : inner;
+        cel_parser_advance(p);
+        struct parsed inner = parse_within(p, ")", "");
+        return p->failed || !cel_parser_expect(p, ')', "')'") ? fail(p) : inner;
     }
     case '[':
         return parse_list(p);
@@ -392,7 +363,7 @@ static struct parsed parse_primary(struct cel_parser *p)
     case CEL_TOK_NULL:
         return parse_literal(p);
     default:
-        return mismatch(p, EXPECTED_EXPR);
+        return cel_parser_skip_extraneous(p) ? parse_member(p) : fail(p);
     }
 }
 
@@ -401,7 +372,7 @@ static struct parsed parse_primary(struct cel_parser *p)
 static struct parsed parse_member_call(struct cel_parser *p, struct parsed target, struct str name)
 {
     uint32_t open = p->token.from;
-    advance(p);
+    cel_parser_advance(p);
     expr_vec args = {0};
     int height = parse_args(p, &args);
     struct cel_expr *e = NULL;
@@ -411,17 +382,34 @@ static struct parsed parse_member_call(struct cel_parser *p, struct parsed targe
     return p->failed ? fail(p) : higher((struct parsed){e, MAX(target.height, height)});
 }
 
+/* x. without a name */
+static struct parsed no_field(struct cel_parser *p, uint32_t dot, bool optional)
+{
+    int kind = p->token.kind;
+    if (optional) {
+        cel_parser_mismatch(p, "{IDENTIFIER, ESC_IDENTIFIER}");
+        report(p, p->token.from, "unsupported ident kind");
+        return fail(p);
+    }
+    if (kind == CEL_TOK_TRUE || kind == CEL_TOK_FALSE || kind == CEL_TOK_NULL)
+        return mismatch(p, "IDENTIFIER");
+    uint32_t end = kind == CEL_TOK_EOF ? dot + 1 : p->token.to;
+    struct str text = cel_source_text(p->source, dot, end);
+    cel_source_report(p->source, p->token.from,
+                      "Syntax error: no viable alternative at input '%.*s'", STR_ARG(text));
+    return fail(p);
+}
+
 static struct parsed parse_select(struct cel_parser *p, struct parsed operand)
 {
     uint32_t dot = p->token.from;
-    advance(p);
-    bool optional = accept(p, '?');
+    cel_parser_advance(p);
+    bool optional = cel_parser_accept(p, '?');
     struct cel_token id = p->token;
     if (id.kind != CEL_TOK_IDENT && id.kind != CEL_TOK_ESC_IDENT)
-        return mismatch(p, optional ? "{IDENTIFIER, ESC_IDENTIFIER}"
-                                    : "{'?', IDENTIFIER, ESC_IDENTIFIER}");
-    struct str name = token_text(p, id);
-    advance(p);
+        return no_field(p, dot, optional);
+    struct str name = cel_parser_token_text(p, id);
+    cel_parser_advance(p);
     if (id.kind == CEL_TOK_ESC_IDENT)
         report(p, id.from, "unsupported syntax: '`'");
     if (!optional && p->token.kind == '(' && id.kind == CEL_TOK_IDENT)
@@ -441,10 +429,10 @@ static struct parsed parse_select(struct cel_parser *p, struct parsed operand)
 static struct parsed parse_index(struct cel_parser *p, struct parsed operand)
 {
     uint32_t open = p->token.from;
-    advance(p);
-    bool optional = accept(p, '?');
-    struct parsed index = parse_expr(p);
-    if (p->failed || !expect(p, ']', "']'"))
+    cel_parser_advance(p);
+    bool optional = cel_parser_accept(p, '?');
+    struct parsed index = parse_within(p, "]", optional ? "" : "?");
+    if (p->failed || !cel_parser_expect(p, ']', "']'"))
         return fail(p);
     return higher(operator2(p, open, optional ? "_[?_]" : "_[_]", operand, index));
 }
@@ -472,7 +460,7 @@ static struct parsed parse_unary(struct cel_parser *p)
         return parse_member(p);
     /* A single minus before a number belongs to the literal. */
     if (kind == '-') {
-        int next = look_ahead(p).kind;
+        int next = cel_parser_look_ahead(p).kind;
         if (next == CEL_TOK_INT || next == CEL_TOK_FLOAT) {
             struct parsed x = parse_literal(p);
             while (!p->failed && (p->token.kind == '.' || p->token.kind == '['))
@@ -482,7 +470,7 @@ static struct parsed parse_unary(struct cel_parser *p)
     }
     uint32_t offset = p->token.from;
     bool odd = false;
-    while (accept(p, kind))
+    while (cel_parser_accept(p, kind))
         odd = !odd;
     struct parsed x = parse_member(p);
     if (p->failed || !odd)
@@ -521,7 +509,7 @@ static struct parsed parse_calc(struct cel_parser *p, int floor)
         if (!name || precedence < floor)
             break;
         uint32_t offset = p->token.from;
-        advance(p);
+        cel_parser_advance(p);
         x = higher(operator2(p, offset, name, x, parse_calc(p, precedence + 1)));
     }
     p->calcs--;
@@ -560,7 +548,7 @@ static struct parsed parse_relation(struct cel_parser *p, bool chain)
         if (!name)
             break;
         uint32_t offset = p->token.from;
-        advance(p);
+        cel_parser_advance(p);
         x = higher(operator2(p, offset, name, x, parse_relation(p, false)));
     }
     p->relations--;
@@ -596,7 +584,7 @@ static struct parsed parse_chain(struct cel_parser *p, int kind)
         if (p->failed || p->token.kind != kind)
             break;
         vec_push(&c.offsets, p->token.from);
-        advance(p);
+        cel_parser_advance(p);
     }
     struct parsed result = {NULL, height};
     if (!p->failed)
@@ -609,9 +597,12 @@ static struct parsed parse_chain(struct cel_parser *p, int kind)
 static struct parsed parse_conditional(struct cel_parser *p, struct parsed condition)
 {
     uint32_t offset = p->token.from;
-    advance(p);
+    cel_parser_advance(p);
+    const char *outer = p->follow;
+    p->follow = ":";
     struct parsed yes = parse_chain(p, CEL_TOK_OR);
-    if (p->failed || !expect(p, ':', "':'"))
+    p->follow = outer;
+    if (p->failed || !cel_parser_expect(p, ':', "':'"))
         return fail(p);
     struct parsed no = parse_expr(p);
     if (p->failed)
@@ -642,13 +633,15 @@ bool cel_parse(struct cel_source *source, struct cel_ast *ast)
                           SOURCE_MAX);
         return false;
     }
-    struct cel_parser p = {.source = source, .ast = ast, .lexer = {.source = source}};
-    advance(&p);
+    struct cel_parser p = {
+        .source = source, .ast = ast, .lexer = {.source = source}, .follow = "$", .instead = ""};
+    cel_parser_advance(&p);
     struct parsed x = parse_expr(&p);
     if (!p.failed && p.token.kind != CEL_TOK_EOF) {
-        struct str text = token_text(&p, p.token);
-        cel_source_report(source, p.token.from,
-                          "Syntax error: extraneous input '%.*s' expecting <EOF>", STR_ARG(text));
+        if (cel_parser_look_ahead(&p).kind == CEL_TOK_EOF)
+            cel_parser_extraneous(&p, "<EOF>");
+        else
+            cel_parser_mismatch(&p, "<EOF>");
         return false;
     }
     if (!p.failed && x.height > DEPTH_MAX)

@@ -79,6 +79,10 @@ static void write_problem(const struct cel_source *s, const struct cel_problem *
         buf_add_printf(out, "ERROR: <input>:-1:0: %.*s", STR_ARG(p->message));
         return;
     }
+    if (s->n == 0) { /* no line, and so no column */
+        buf_add_printf(out, "ERROR: <input>:1:0: %.*s", STR_ARG(p->message));
+        return;
+    }
     uint32_t number = 1, line = 0;
     for (uint32_t i = 0; i < p->offset && i < s->n; i++) {
         if (s->runes[i] == '\n') {
