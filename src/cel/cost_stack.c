@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cel/run.h"
 
+/* As upstream's sum: a charge may be "negative" (flatten(-1)), and the sum wraps. */
 void cel_charge(struct cel_run *r, uint64_t cost)
 {
     struct cel_eval *e = &r->eval;
     if (e->exceeded)
         return;
-    if (__builtin_add_overflow(e->cost, cost, &e->cost))
-        e->cost = UINT64_MAX;
+    e->cost += cost;
     if (e->cost > e->limit)
         e->exceeded = true;
 }

@@ -373,8 +373,17 @@ static struct cel_value eval_kind(struct cel_run *r, const struct cel_node *node
     return cel_null();
 }
 
+/*
+ * Constants and logic cost nothing, and some charges are negative, so that the limit alone would
+ * not end every loop.
+ */
+#define FREE_STEPS     ((uint64_t)1000000)
+#define STEPS_PER_COST 32
+
 struct cel_value cel_eval_node(struct cel_run *r, const struct cel_node *node)
 {
+    if (++r->steps > FREE_STEPS && r->steps / STEPS_PER_COST > r->eval.limit)
+        r->eval.exceeded = true;
     if (r->eval.exceeded)
         return cel_null();
     struct cel_value v = eval_kind(r, node);

@@ -37,6 +37,7 @@ struct cel_run {
     VEC(struct cel_stack_entry) stack;
     uint32_t *top;  /* by id: 1 + the topmost entry; 0: none */
     bool untracked; /* constants are folded without costs */
+    uint64_t steps; /* nodes evaluated */
 };
 
 struct cel_value cel_eval_node(struct cel_run *r, const struct cel_node *node);

@@ -158,6 +158,8 @@ static void test_loops(void **state)
     const char *loop = "[1,2,3,4,5,6,7,8,9,10].all(x, ";
     expect(loop, "true", ")", 3, "");
     expect(loop, "true", ")", 30, "actual cost limit exceeded");
+    /* Each turn has a negative charge. */
+    expect(loop, "[[1]].flatten(-100).size() > 0 || true", ")", 9, "actual cost limit exceeded");
     expect("cel.bind(s, s + s, ", "s.size() > 0", ")", 0, "undeclared reference");
     struct buf text = BUF_INIT;
     char msg[512];
