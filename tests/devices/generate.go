@@ -153,7 +153,7 @@ func (g *generator) selector() *v1.NodeSelector {
 			Values:   pick(g, []string{"a", "1"}, []string{"1", "a"}, []string{"b", "2", "3"})})
 	}
 	s := &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{term}}
-	if g.wrong(40) {
+	if g.wrong(70) {
 		s.NodeSelectorTerms = append(s.NodeSelectorTerms, term)
 	}
 	return s
@@ -453,7 +453,7 @@ func (g *generator) mode() (resourceapi.DeviceAllocationMode, int64) {
 }
 
 func (g *generator) number() int64 {
-	if g.wrong(12) {
+	if g.wrong(30) {
 		return int64(pick(g, 12, 17))
 	}
 	return int64(pick(g, 1, 1, 1, 1, 2, 2, 3))
@@ -471,7 +471,7 @@ func (g *generator) capacityPercent() int {
 	if g.k.Features.ConsumableCapacity {
 		return 25
 	}
-	return 5 * btoi(g.nasty)
+	return 15 * btoi(g.nasty)
 }
 
 func (g *generator) request(name string) resourceapi.DeviceRequest {

@@ -261,7 +261,9 @@ enum allocation_verdict allocator_allocate(const struct allocator *a, const stru
     _Atomic uint64_t *word = known ? &a->memo->words[known->number] : NULL;
     uint64_t clock = known ? device_node_clock(a->devices, known) : 0;
     uint64_t memo = known ? atomic_load_explicit(word, memory_order_relaxed) : 0;
-    enum allocation_verdict verdict = (enum allocation_verdict)((memo & 3) - 1);
+    static const enum allocation_verdict verdicts[] = {
+        [1] = ALLOCATION_FOUND, [2] = ALLOCATION_NONE, [3] = ALLOCATION_FAILED_ON_NODE};
+    enum allocation_verdict verdict = verdicts[memo & 3];
     if (memo == 0 || memo >> 2 != clock || (verdict == ALLOCATION_FOUND && allocation->arena)) {
         verdict = search_on(a, node, allocation);
         if (known && verdict <= ALLOCATION_FAILED_ON_NODE)

@@ -16,11 +16,6 @@ struct devices *devices_new(const struct device_features *features,
     return d;
 }
 
-const struct device_features *devices_features(const struct devices *d)
-{
-    return &d->features;
-}
-
 /* --- taint rules ------------------------------------------------------------------------------ */
 
 static bool selects(struct str wanted, struct str name)

@@ -69,7 +69,6 @@ struct devices *devices_new(const struct device_features *features,
                             const struct selector_engine *engine);
 /* NULL is allowed. Returns NULL. */
 struct devices *devices_free(struct devices *d);
-const struct device_features *devices_features(const struct devices *d);
 
 /*
  * A ResourceSlice, DeviceClass, DeviceTaintRule or Node was added (before NULL), changed or deleted
@@ -86,9 +85,6 @@ bool devices_object_changed(struct devices *d, struct object *before, struct obj
 void devices_take(struct devices *d, const struct allocation_result *allocation);
 void devices_give_back(struct devices *d, const struct allocation_result *allocation);
 
-/* The first device of that name in the newest generation; NULL if no slice has it. Borrowed. */
-const struct device *devices_find(const struct devices *d, struct str driver, struct str pool,
-                                  struct str device);
 /* NULL if there is none. Borrowed. */
 const struct device_class *devices_class(const struct devices *d, struct str name);
 

@@ -160,23 +160,3 @@ void devices_give_back(struct devices *d, const struct allocation_result *alloca
         device_id_put(d, id);
     }
 }
-
-const struct device *devices_find(const struct devices *d, struct str driver, struct str pool,
-                                  struct str device)
-{
-    struct buf key = BUF_INIT;
-    buf_add_str(&key, driver);
-    buf_add_char(&key, '\0');
-    buf_add_str(&key, pool);
-    buf_add_char(&key, '\0');
-    buf_add_str(&key, device);
-    const struct device_id *id = map_get(&d->ids, buf_str(&key));
-    buf_release(&key);
-    const struct slice_device *found = NULL;
-    for (size_t i = 0; id && i < id->offers.n; i++) {
-        const struct slice_device *s = id->offers.v[i];
-        if (!found || s->slice->api->spec.pool.generation > found->slice->api->spec.pool.generation)
-            found = s;
-    }
-    return found ? found->device : NULL;
-}
