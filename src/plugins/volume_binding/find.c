@@ -44,7 +44,8 @@ static bool has_modes(const struct pod_claim *c, const struct persistent_volume 
     return true;
 }
 
-bool claim_accepts(const struct pod_claim *c, const struct pv *pv)
+/* Does the claim accept a free volume of its class that is large enough? */
+static bool claim_accepts(const struct pod_claim *c, const struct pv *pv)
 {
     return suits(c, pv->body) && has_modes(c, pv->body) &&
            (!c->selector || selector_matches(c->selector, &pv->body->metadata.labels));

@@ -13,8 +13,6 @@
 
 struct chosen;
 
-/* Does the claim accept a free volume of its class that is large enough? */
-bool claim_accepts(const struct pod_claim *c, const struct pv *pv);
 /* The smallest free volume of the pool that the claim accepts; NULL if there is none. */
 struct pv *pool_offer(const struct pod_claim *c, const struct pv_pool *pool);
 /* The volume that names the claim, unless it is chosen already; NULL if there is none. */

@@ -36,7 +36,7 @@ void node_sets_init(struct node_sets *s, const struct cache *cache)
 
 /* --- membership ------------------------------------------------------------------------------- */
 
-bool node_set_has(const struct node_set *set, uint32_t slot)
+static bool has(const struct node_set *set, uint32_t slot)
 {
     if (set->words)
         return slot / 64 < set->n_words && (set->words[slot / 64] >> (slot % 64) & 1);
@@ -90,7 +90,7 @@ static void remove_node(struct node_sets *s, struct node_set *set, uint32_t slot
 static void ask(struct node_sets *s, struct node_set *set, uint32_t slot)
 {
     const struct object *node = s->slots.v[slot].node;
-    if (node && !node_set_has(set, slot) &&
+    if (node && !has(set, slot) &&
         node_terms_match(&set->terms, &object_meta(node)->labels, STR("")))
         add_node(s, set, slot);
 }

@@ -83,8 +83,7 @@ void node_set_unref(struct node_sets *s, struct node_set *set);
 
 /* Adds the set's nodes to `out`, of slots 0 … n_slots - 1. NULL: every node. */
 void node_set_paint(const struct node_set *set, uint64_t *out, size_t n_slots);
-bool node_set_has(const struct node_set *set, uint32_t slot);
-/* The same for a node, also for one that the sets do not know yet. NULL: every node. */
+/* Is the node in the set? Also for a node that the sets do not know yet. NULL: every node. */
 static inline bool node_set_matches(const struct node_set *set, const struct berth_node *node)
 {
     return !set || node_terms_match(&set->terms, &node->node->metadata.labels, STR(""));
