@@ -170,6 +170,9 @@ enum berth_code dra_filter(void *ctx, const struct berth_cycle *cycle, const str
 enum berth_code dra_score(void *ctx, const struct berth_cycle *cycle, const struct berth_pod *pod,
                           const struct berth_node *node, int64_t *ret_score,
                           struct berth_status *status);
+enum berth_code dra_score_many(void *ctx, const struct berth_cycle *cycle,
+                               const struct berth_pod *pod, struct berth_score_batch *batch,
+                               struct berth_status *status);
 enum berth_code dra_post_filter(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
                                 struct berth_status *status);
 enum berth_code dra_reserve(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,

@@ -193,6 +193,11 @@ enum berth_code dra_filter(void *ctx, const struct berth_cycle *cycle, const str
     return BERTH_SUCCESS;
 }
 
+static int64_t score_at(const struct claims_state *s, size_t slot)
+{
+    return slot < s->n_nodes && s->nodes[slot].allocated ? s->nodes[slot].score : 0;
+}
+
 enum berth_code dra_score(void *ctx, const struct berth_cycle *cycle, const struct berth_pod *pod,
                           const struct berth_node *node, int64_t *ret_score,
                           struct berth_status *status)
@@ -205,7 +210,25 @@ enum berth_code dra_score(void *ctx, const struct berth_cycle *cycle, const stru
     const struct claims_state *s = dra_state(self, cycle);
     if (!s)
         return refuse_text(self, status, STR("not found"), BERTH_ERROR);
-    if (s->n && s->nodes && node->slot < s->n_nodes && s->nodes[node->slot].allocated)
-        *ret_score = s->nodes[node->slot].score;
+    if (s->n && s->nodes)
+        *ret_score = score_at(s, node->slot);
+    return BERTH_SUCCESS;
+}
+
+/* Most pods have no claims: upstream scores them too, with 0. */
+enum berth_code dra_score_many(void *ctx, const struct berth_cycle *cycle,
+                               const struct berth_pod *pod, struct berth_score_batch *batch,
+                               struct berth_status *status)
+{
+    (void)pod;
+    const struct dynamic_resources *self = ctx;
+    memset(batch->scores, 0, batch->n * sizeof(batch->scores[0]));
+    if (!self->shared || !self->gates.prioritized_list)
+        return BERTH_SUCCESS;
+    const struct claims_state *s = dra_state(self, cycle);
+    if (!s)
+        return refuse_text(self, status, STR("not found"), BERTH_ERROR);
+    for (size_t i = 0; s->n && s->nodes && i < batch->n; i++)
+        batch->scores[i] = score_at(s, batch->slots[i]);
     return BERTH_SUCCESS;
 }

@@ -127,6 +127,7 @@ const struct berth_plugin dynamic_resources_plugin = {
     .filter = dra_filter,
     .post_filter = dra_post_filter,
     .score = dra_score,
+    .score_many = dra_score_many,
     .normalize = normalize_highest_best,
     .reserve = dra_reserve,
     .unreserve = dra_unreserve,
