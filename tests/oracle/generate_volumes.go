@@ -13,6 +13,7 @@ type storage struct {
 	drivers []string
 	claims  []claimName
 	bound   map[claimName]bool
+	csi     []csiVolume
 	volumes int    // that exist
 	size    int    // of the last volume: no two have the same, so that the smallest is one
 	extra   []any  // objects that belong to pods drawn since
@@ -20,6 +21,8 @@ type storage struct {
 }
 
 type claimName struct{ namespace, name string }
+
+type csiVolume struct{ name, driver string }
 
 var (
 	csiDrivers = []string{"csi.example", "ebs.csi.aws.com", "pd.csi.storage.gke.io", "disk.csi.azure.com",
@@ -89,6 +92,11 @@ func (g *generator) storageObjects() []any {
 		list = append(list, v)
 		if g.about("attachments") && g.chance(0.6) {
 			list = append(list, g.attachment(i))
+		}
+	}
+	if len(s.csi) > 0 && g.about("attachments") {
+		for i := range g.between(1, 2*g.nodes+1) {
+			list = append(list, g.attachment(1000+i))
 		}
 	}
 	return list
@@ -206,6 +214,11 @@ func (g *generator) attachment(i int) tree {
 	if g.chance(0.05) {
 		o["spec"].(tree)["attacher"] = ""
 	}
+	if len(g.storage.csi) > 0 && g.chance(0.7) {
+		// One that pods on the node may use as well.
+		v := pick(g.draw, g.storage.csi...)
+		o["spec"].(tree)["attacher"], o["spec"].(tree)["source"] = v.driver, tree{"persistentVolumeName": v.name}
+	}
 	return o
 }
 
@@ -236,6 +249,9 @@ func (g *generator) volume(i int) tree {
 	}
 	meta["labels"] = labels
 	g.volumeSource(spec)
+	if csi, ok := spec["csi"].(tree); ok {
+		s.csi = append(s.csi, csiVolume{fmt.Sprintf("v%d", i), csi["driver"].(string)})
+	}
 	if spec["local"] != nil || g.chance(0.4) {
 		g.volumeAffinity(spec)
 	}

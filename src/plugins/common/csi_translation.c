@@ -52,14 +52,6 @@ const struct csi_migration *csi_migration_of_plugin(struct str plugin)
     return NULL;
 }
 
-const struct csi_migration *csi_migration_of_driver(struct str driver)
-{
-    for (size_t i = 0; i < PLUGINS; i++)
-        if (str_eq(rows[i].driver, driver))
-            return &rows[i];
-    return NULL;
-}
-
 const struct csi_migration *csi_migration_of_inline(const struct volume_source *s)
 {
     return s->gce_persistent_disk       ? &rows[GCE_PD]

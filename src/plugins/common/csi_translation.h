@@ -27,7 +27,6 @@ struct csi_migration {
 
 /* NULL: there is no such plugin, or no driver replaced it. */
 const struct csi_migration *csi_migration_of_plugin(struct str plugin);
-const struct csi_migration *csi_migration_of_driver(struct str driver);
 const struct csi_migration *csi_migration_of_inline(const struct volume_source *source);
 const struct csi_migration *csi_migration_of_pv(const struct persistent_volume *pv);
 

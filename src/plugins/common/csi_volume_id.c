@@ -5,7 +5,7 @@
 
 #include "base/vec.h"
 
-/* --- EBS: a URL as Go's net/url reads it ------------------------------------------------------- */
+/* --- EBS: a URL as net/url of Go reads it ----------------------------------------------------- */
 
 /* A quoted text of an error. Names of disks are printable; other bytes are escaped. */
 static void add_quoted(struct buf *out, struct str s)
