@@ -18,18 +18,18 @@ from tap import check, show_log
 BOTH = ("berth", "kube")
 
 
-def cluster(profiles, objects=()):
+def cluster(profiles, objects=(), **config):
     """A fixture for tap.main; profiles(who) returns the profiles of one scheduler, one of them
-    named WHO."""
+    named WHO. config: the rest of the configuration."""
     @contextlib.contextmanager
     def made():
         with Cluster() as c:
             if objects:
                 subject.apply(c, *objects)
             c.schedulers = {
-                "berth": subject.start(c, profiles("berth"), name="berth"),
-                "kube": c.start_scheduler(*subject.FLAGS, config={"profiles": profiles("kube")},
-                                          qps=5000)}
+                "berth": subject.start(c, profiles("berth"), name="berth", **config),
+                "kube": c.start_scheduler(
+                    *subject.FLAGS, config={"profiles": profiles("kube"), **config}, qps=5000)}
             yield c
             subject.stop(c, c.schedulers["berth"])
     return made

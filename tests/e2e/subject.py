@@ -44,12 +44,12 @@ def profile(name="default-scheduler", score=None, **args):
 FLAGS = ("-v=2", "--pod-max-in-unschedulable-pods-duration=1h")
 
 
-def start(c, profiles, name="subject", flags=()):
+def start(c, profiles, name="subject", flags=(), **config):
     flags = FLAGS + tuple(flags)
     if SUBJECT == "berth":
-        config = berth.scheduler_config(c, name, profiles=profiles)
-        return berth.start(c, *flags, name=name, config=config)
-    p = c.start_scheduler(*flags, name=name, config={"profiles": profiles}, qps=5000)
+        path = berth.scheduler_config(c, name, profiles=profiles, **config)
+        return berth.start(c, *flags, name=name, config=path)
+    p = c.start_scheduler(*flags, name=name, config={"profiles": profiles, **config}, qps=5000)
     show_log(p.log)
     return p
 
