@@ -52,8 +52,8 @@ def pods_go_where_they_fit(d):
                          make_pod("a", cpu="2"), make_pod("b", cpu="20")])
     equal(got["default/a"]["node"], "big", "node of a")
     equal((got["default/b"]["node"], got["default/b"]["message"]),
-          ("", "0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are available: "
-               "2 Preemption is not helpful for scheduling."), "b")
+          ("", "0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: "
+               "0/2 nodes are available: 2 Preemption is not helpful for scheduling."), "b")
 
 
 @test
@@ -238,8 +238,9 @@ def what_happens_then_is_played(d):
     equal((done.code, done.err), (0, ""), "exit code and standard error")
     equal([(p["name"], p["node"], p["message"]) for p in json.loads(done.out)],
           [("a", "n0", ""),
-           ("b", "", "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are "
-                     "available: 1 No preemption victims found for incoming pod."),
+           ("b", "", "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, "
+                     "preemption: 0/1 nodes are available: 1 No preemption victims found for "
+                     "incoming pod."),
            ("c", "n0", "")], "pods")
 
 
