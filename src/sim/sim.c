@@ -426,7 +426,9 @@ static void count_open(struct sim *sim)
     size_t n = 0;
     for (size_t i = 0; i < sim->pods.n; i++)
         n += is_open(sim, sim->pods.v[i]);
-    sim->n_open = MIN(n, stats.active + stats.backoff + stats.unschedulable);
+    /* Without controllers nothing ends the wait of a pod that is not in activeQ now. */
+    sim->n_open =
+        MIN(n, stats.active + (sim->controllers ? stats.backoff + stats.unschedulable : 0));
     sim->n_idle = 0;
     sim->controlled = false;
 }

@@ -226,6 +226,26 @@ var expectedPreemptions = []string{
 	"because: node(s) didn't satisfy existing pods anti-affinity rules",
 }
 
+// What some hundreds of clusters with devices must have reached.
+var expectedDevices = []string{
+	"DynamicResources: cannot allocate all claims",
+	"DynamicResources: resourceclaim not available on the node",
+}
+
+// missingDevices is missing, for clusters with devices.
+func (c *coverage) missingDevices() []string {
+	var list []string
+	for _, reason := range expectedDevices {
+		if c.reasons[reason] == 0 {
+			list = append(list, reason)
+		}
+	}
+	if c.scored["DynamicResources"] == 0 {
+		list = append(list, "DynamicResources telling nodes apart by its score")
+	}
+	return list
+}
+
 // missingPreemptions is missing, for full clusters.
 func (c *coverage) missingPreemptions() []string {
 	var list []string

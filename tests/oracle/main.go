@@ -484,10 +484,12 @@ func (s *session) summary() {
 		}
 	}
 	missing := []string{}
-	if !s.full {
+	if s.devices {
+		missing = s.coverage.missingDevices()
+	} else if !s.full {
 		missing = s.coverage.missing(s.benches[0].known)
 	}
-	if s.benches[0].known["DefaultPreemption"] && s.coverage.full >= enough {
+	if s.benches[0].known["DefaultPreemption"] && s.coverage.full >= enough && !s.devices {
 		missing = append(missing, s.coverage.missingPreemptions()...)
 	}
 	if len(missing) > 0 {
