@@ -351,8 +351,13 @@ void quantity_sub(struct quantity *q, const struct quantity *y)
         quantity_set_dec(&minus, -quantity_unscaled(y), y->scale);
     else
         minus.lo = (int64_t)-(uint64_t)y->lo; /* an int64, or the sign of a big one */
-    if (y->kind == QUANTITY_INT)
+    if (y->kind == QUANTITY_INT) {
+        struct quantity sum = *q;
         minus.text = NULL;
+        /* The smallest int64 is its own negative; upstream adds that unless it overflows. */
+        if (y->lo == INT64_MIN && !(q->kind == QUANTITY_INT && add_int(&sum, &minus)))
+            quantity_set_dec(&minus, -(int128)y->lo, y->scale);
+    }
     quantity_add(q, &minus);
 }
 

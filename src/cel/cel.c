@@ -120,6 +120,8 @@ static struct str conversion_error(struct cel_value v, struct arena *a)
         struct str package;
         while (str_find(name, '.') < name.n)
             (void)str_split(&name, '.', &package);
+        if (str_is(name, "NamedFormat"))
+            name = STR("Format");
     }
     }
     return arena_printf(a, "type conversion error from '%.*s' to 'bool'", STR_ARG(name));

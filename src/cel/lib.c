@@ -87,6 +87,14 @@ bool cel_estimate_elements(const struct cel_estimate_call *call, struct cel_esti
     return true;
 }
 
+bool cel_room(struct cel_eval *e, uint64_t bytes)
+{
+    if (!e->exceeded && bytes <= CEL_ROOM && e->arena->total <= CEL_ROOM - bytes)
+        return true;
+    e->exceeded = true;
+    return false;
+}
+
 struct cel_value cel_error_text(struct arena *a, const struct buf *text)
 {
     struct cel_value error = cel_error(a, "%s", "");

@@ -43,6 +43,13 @@ static inline struct cel_range cel_fixed(uint64_t n)
     return (struct cel_range){n, n};
 }
 
+/*
+ * Whether the evaluation may hold `bytes` more. If not, it ends as if the cost were exceeded:
+ * upstream charges replace, flatten and format for what they read, not for what they make.
+ */
+#define CEL_ROOM ((size_t)64 << 20)
+bool cel_room(struct cel_eval *e, uint64_t bytes);
+
 /* --- texts ------------------------------------------------------------------------------------ */
 
 /* An error of this text, which may contain NUL. */

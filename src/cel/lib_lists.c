@@ -50,7 +50,7 @@ static void flatten_into(struct flat *out, const struct cel_list *list, int64_t 
         if (items[i].kind == CEL_LIST && depth > 0) {
             flatten_into(out, items[i].list, depth - 1);
         } else {
-            if (!cel_afford(out->e, out->items.n))
+            if (!cel_room(out->e, (out->items.n + 1) * sizeof(items[i])))
                 return;
             vec_push(&out->items, items[i]);
         }
@@ -150,13 +150,18 @@ static struct cel_value sort_by_keys(const struct cel_call *call)
     return sort_by(call, call->args[0].list, call->args[1].list);
 }
 
+static uint64_t making(double factor, uint64_t size);
+static uint64_t comparing(const struct cel_call *call, struct cel_value v);
+
 /* --- others ----------------------------------------------------------------------------------- */
 
 static struct cel_value range(const struct cel_call *call)
 {
     int64_t n = MAX(call->args[0].i, 0);
-    if (!cel_afford(call->eval, (uint64_t)n))
+    if (!cel_afford(call->eval, (uint64_t)n)) {
+        call->eval->cost += making(1, (uint64_t)n); /* as if it had been made */
         n = 0;
+    }
     struct cel_value *items = new_items(call, (uint64_t)n);
     for (int64_t i = 0; i < n; i++)
         items[i] = cel_int(i);
@@ -179,8 +184,12 @@ static struct cel_value distinct(const struct cel_call *call)
     const struct cel_list *list = call->args[0].list;
     uint64_t work, n = 0;
     const struct cel_value *items = cel_list_items(call->eval, list);
-    if (!items || __builtin_mul_overflow(list->n, list->n, &work) || !cel_afford(call->eval, work))
+    if (!items || __builtin_mul_overflow(list->n, list->n, &work) ||
+        !cel_afford(call->eval, work)) {
+        if (list->n > 0)
+            call->eval->cost += comparing(call, call->args[0]);
         return cel_list_of(call->eval->arena, NULL, 0);
+    }
     struct cel_value *out = new_items(call, list->n);
     for (uint64_t i = 0; i < list->n; i++) {
         uint64_t k = 0;

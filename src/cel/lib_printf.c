@@ -165,7 +165,7 @@ static int write_element(struct printer *p, struct cel_value v)
     struct buf text = BUF_INIT;
     struct printer inner = {p->e, &text, p->error};
     int r = 0;
-    if (!cel_afford(p->e, p->out->n / 10))
+    if (!cel_room(p->e, p->out->n))
         return 0;
     switch (v.kind) {
     case CEL_DOUBLE:
@@ -378,7 +378,7 @@ static int write_double(struct printer *p, const struct cel_printf_reader *r, st
         d = v.s.p[0] == '-' ? -INFINITY : INFINITY;
     else if (v.kind != CEL_DOUBLE)
         return mismatch(p, r->clause, v);
-    if (precision > PRECISION_MAX || !cel_afford(p->e, (uint64_t)precision / 10)) {
+    if (precision > PRECISION_MAX || !cel_room(p->e, (uint64_t)precision)) {
         p->e->exceeded = true;
         return 0;
     }
@@ -440,7 +440,7 @@ static int print_all(struct printer *p, struct str format, const struct cel_list
         buf_release(&why);
         if (ok < 0)
             return ok;
-        if (!cel_afford(p->e, p->out->n / 10))
+        if (!cel_room(p->e, p->out->n))
             return 0;
     }
 }

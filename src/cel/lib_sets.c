@@ -18,8 +18,10 @@ static bool has_of(const struct cel_call *call, const struct cel_list *list,
 {
     struct cel_eval *e = call->eval;
     uint64_t work;
-    if (__builtin_mul_overflow(list->n, part->n, &work) || !cel_afford(e, work))
+    if (__builtin_mul_overflow(list->n, part->n, &work) || !cel_afford(e, work)) {
+        e->cost += call->overload->cost(call, cel_bool(false)); /* as if it had been done */
         return false;
+    }
     const struct cel_value *items = cel_list_items(e, part);
     for (uint64_t i = 0; items && i < part->n; i++) {
         if (has(e, list, items[i]) != all)

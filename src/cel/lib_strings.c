@@ -167,8 +167,8 @@ static struct cel_value replace(const struct cel_call *call)
                 break;
         }
         first = false;
-        /* What it makes is paid for before: a long replacement may come many times. */
-        if (!cel_afford(call->eval, (b.n + next - at + new.n) / 10))
+        /* The cost is that of the text, not of the result: a long one may come many times. */
+        if (!cel_room(call->eval, b.n + next - at + new.n))
             break;
         buf_add_str(&b, str_slice(s, at, next));
         buf_add_str(&b, new);
@@ -221,7 +221,7 @@ static struct cel_value join(const struct cel_call *call)
             buf_release(&b);
             return cel_printf_value_error(call->eval, "join: invalid input: ", items[i]);
         }
-        if (!cel_afford(call->eval, (b.n + separator.n + items[i].s.n) / 10))
+        if (!cel_room(call->eval, b.n + separator.n + items[i].s.n))
             break;
         if (i > 0)
             buf_add_str(&b, separator);

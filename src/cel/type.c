@@ -21,7 +21,6 @@ const struct cel_type cel_param_b = PLAIN(CEL_T_PARAM, "B");
 const struct cel_type cel_list_a_type = CEL_LIST_OF(&cel_param_a);
 const struct cel_type cel_map_ab_type = CEL_MAP_OF(&cel_param_a, &cel_param_b);
 const struct cel_type cel_list_dyn_type = CEL_LIST_OF(&cel_dyn_type);
-const struct cel_type cel_map_dyn_type = CEL_MAP_OF(&cel_dyn_type, &cel_dyn_type);
 const struct cel_type cel_list_string_type = CEL_LIST_OF(&cel_string_type);
 const struct cel_type cel_optional_a_type = CEL_OPTIONAL_OF(&cel_param_a);
 

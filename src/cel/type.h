@@ -68,9 +68,9 @@ struct cel_type {
 extern const struct cel_type cel_null_type, cel_bool_type, cel_int_type, cel_uint_type,
     cel_double_type, cel_string_type, cel_bytes_type, cel_duration_type, cel_timestamp_type,
     cel_type_type, cel_dyn_type, cel_any_type, cel_error_type;
-extern const struct cel_type cel_param_a, cel_param_b;            /* A, B */
-extern const struct cel_type cel_list_a_type, cel_map_ab_type;    /* list(A), map(A, B) */
-extern const struct cel_type cel_list_dyn_type, cel_map_dyn_type; /* list(dyn), map(dyn, dyn) */
+extern const struct cel_type cel_param_a, cel_param_b;         /* A, B */
+extern const struct cel_type cel_list_a_type, cel_map_ab_type; /* list(A), map(A, B) */
+extern const struct cel_type cel_list_dyn_type;                /* list(dyn) */
 extern const struct cel_type cel_list_string_type;
 extern const struct cel_type cel_optional_a_type; /* optional_type(A) */
 

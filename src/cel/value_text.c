@@ -91,8 +91,52 @@ void cel_value_write(struct cel_value v, struct buf *out)
     }
 }
 
+/* The Go types of the objects of Kubernetes. */
+static struct str object_type(const struct cel_type *type)
+{
+    static const struct {
+        const char *name;
+        struct str go;
+    } types[] = {
+        {"kubernetes.Quantity", STR_INIT("cel.Quantity")},
+        {"kubernetes.Semver", STR_INIT("cel.Semver")},
+        {"kubernetes.URL", STR_INIT("cel.URL")},
+        {"net.IP", STR_INIT("cel.IP")},
+        {"net.CIDR", STR_INIT("cel.CIDR")},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        if (str_is(type->name, types[i].name))
+            return types[i].go;
+    }
+    return STR("*cel.Format");
+}
+
+/* cel.Semver; kubernetes.NamedFormat is cel.Format there. */
+static struct str go_type_of_object(const struct cel_object *o)
+{
+    static const struct {
+        const char *name, *go;
+    } types[] = {
+        {"kubernetes.Quantity", "cel.Quantity"},
+        {"kubernetes.Semver", "cel.Semver"},
+        {"kubernetes.URL", "cel.URL"},
+        {"kubernetes.NamedFormat", "cel.Format"},
+        {"net.IP", "cel.IP"},
+        {"net.CIDR", "cel.CIDR"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        if (str_is(o->class->type->name, types[i].name))
+            return str_of(types[i].go);
+    }
+    return STR("cel.Object");
+}
+
 struct str cel_go_type(struct cel_value v)
 {
+    if (v.kind == CEL_OBJECT)
+        return go_type_of_object(v.object);
+    if (v.kind == CEL_OBJECT)
+        return object_type(v.object->class->type);
     static const struct str names[] = {
         [CEL_NULL] = STR_INIT("types.Null"),
         [CEL_BOOL] = STR_INIT("types.Bool"),
@@ -107,7 +151,7 @@ struct str cel_go_type(struct cel_value v)
         [CEL_MAP] = STR_INIT("*types.baseMap"),
         [CEL_TYPE] = STR_INIT("*types.Type"),
         [CEL_OPTIONAL] = STR_INIT("*types.Optional"),
-        [CEL_OBJECT] = STR_INIT("cel.Object"),
+
         [CEL_ERROR] = STR_INIT("*types.Err"),
     };
     return names[v.kind];

@@ -423,12 +423,16 @@ static void settle(struct sim *sim)
 static void count_open(struct sim *sim)
 {
     struct engine_stats stats = engine_get_stats(sim->engine);
-    size_t n = 0;
-    for (size_t i = 0; i < sim->pods.n; i++)
-        n += is_open(sim, sim->pods.v[i]);
-    /* Without controllers nothing ends the wait of a pod that is not in activeQ now. */
-    sim->n_open =
-        MIN(n, stats.active + (sim->controllers ? stats.backoff + stats.unschedulable : 0));
+    size_t n = 0, queued = stats.active + stats.backoff + stats.unschedulable, spent = 0;
+    for (size_t i = 0; i < sim->pods.n; i++) {
+        struct sim_pod *pod = sim->pods.v[i];
+        n += is_open(sim, pod);
+        /* Out of attempts: it is queued, but not waited for. */
+        struct object *now = pod->node || is_open(sim, pod) ? NULL : current(sim, pod->object);
+        spent += now != NULL;
+        object_unref(now);
+    }
+    sim->n_open = MIN(n, queued - MIN(queued, spent));
     sim->n_idle = 0;
     sim->controlled = false;
 }

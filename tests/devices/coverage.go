@@ -88,7 +88,7 @@ func (c *counts) count(k *kase, answers [][]answer) {
 	for i := range answers {
 		s := &k.Steps[i]
 		c.add("slice changed", len(s.Slices)+len(s.DeleteSlices) > 0)
-		c.add("given back", s.GiveBack != nil && len(answers[*s.GiveBack]) > 0)
+		c.add("given back", s.GiveBack != nil && *s.GiveBack < i)
 		for _, a := range answers[i] {
 			c.searches++
 			c.add("verdict "+a.Verdict, true)

@@ -190,6 +190,10 @@ func (g *generator) pool() []resourceapi.ResourceSlice {
 	for range n {
 		s := resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: g.sliceName()}}
 		g.reach(&s, local)
+		if counters != nil && local == "" && g.chance(60) {
+			// Devices of several nodes share the counters.
+			s.Spec = resourceapi.ResourceSliceSpec{NodeName: ptr.To(g.nodeName())}
+		}
 		for range g.Intn(7) {
 			s.Spec.Devices = append(s.Spec.Devices, g.device(fmt.Sprintf("dev-%d", devices), driver, counters, &s))
 			devices++
@@ -239,7 +243,7 @@ func (g *generator) reach(s *resourceapi.ResourceSlice, local string) {
 }
 
 func (g *generator) counters() (sets []resourceapi.CounterSet) {
-	if !g.chance(25) {
+	if !g.chance(32) {
 		return nil
 	}
 	for i := range 1 + g.Intn(2) {
@@ -353,7 +357,7 @@ func (g *generator) device(name, driver string, counters []resourceapi.CounterSe
 				d.Capacity[c] = v
 			}
 		}
-	} else if g.chance(5) {
+	} else if g.chance(5) || counters != nil && g.chance(25) {
 		d.AllowMultipleAllocations = ptr.To(true)
 	}
 	if counters != nil && g.chance(80) {

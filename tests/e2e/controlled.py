@@ -36,7 +36,10 @@ PRIORITIES = [{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
 
 
 def profiles(who):
-    return [{"schedulerName": who, "percentageOfNodesToScore": 100}]
+    """The default profile, and one that does not wait long for volumes."""
+    return [{"schedulerName": who, "percentageOfNodesToScore": 100},
+            {"schedulerName": who + "-hasty", "percentageOfNodesToScore": 100, "pluginConfig": [
+                {"name": "VolumeBinding", "args": {"bindTimeoutSeconds": 3}}]}]
 
 
 def start_controllers(c, *options, name="controllers"):
@@ -136,9 +139,9 @@ class Stage:
             self.c.create(NODES, node)
         subject.settle(self.c, self.who)
 
-    def pod(self, name, claims=(), devices=(), labels=None, **options):
+    def pod(self, name, claims=(), devices=(), labels=None, profile="", **options):
         """A pod with these persistent volume claims and resource claims: name, or (name,
-        template)."""
+        template). profile: "" or "hasty"."""
         spec = options.pop("spec", {})
         if claims:
             spec["volumes"] = [{"name": f"v{i}", "persistentVolumeClaim": {
@@ -148,8 +151,8 @@ class Stage:
                                       if isinstance(d, tuple) else
                                       {"name": d, "resourceClaimName": self.name(d)}
                                       for d in devices]
-        made = make_pod(self.name(name), scheduler_name=self.who, labels=labels, spec=spec,
-                        **options)
+        made = make_pod(self.name(name), labels=labels, spec=spec, **options,
+                        scheduler_name="-".join(filter(None, (self.who, profile))))
         if devices:
             made["spec"]["containers"][0]["resources"]["claims"] = [
                 {"name": d[0] if isinstance(d, tuple) else d} for d in devices]

@@ -28,7 +28,7 @@ LAST = "seen-last"
 # all.
 ONLY = {"fit": "NodeResourcesFit", "cordon": "NodeUnschedulable", "taint": "TaintToleration",
         "affinity": "NodeAffinity", "port": "NodePorts", "spread": "PodTopologySpread",
-        "pods": "InterPodAffinity", "feature": "NodeDeclaredFeatures"}
+        "pods": "InterPodAffinity", "feature": "NodeDeclaredFeatures", "volume": "VolumeBinding"}
 
 
 def only(name, *plugins):
@@ -212,7 +212,7 @@ def waiting():
     }
 
 
-def prepare(c):
+def prepare(c, pods=None):
     """Creates three nodes that none of the pods can use, and the waiting pods."""
     c.log_begins = {who: len(c.schedulers[who].text()) for who in BOTH}
     for name, zone in (("a", "1"), ("b", "2"), ("c", "3")):
@@ -221,7 +221,7 @@ def prepare(c):
     make_twice(c, {LAST: needy("last", priority_class="last", node_selector={"for": "nobody"})})
     do = Changes(c)
     do.come_to_rest()
-    make_twice(c, waiting())
+    make_twice(c, pods or waiting())
     do.begin()
     return do
 
@@ -350,6 +350,126 @@ def changes_of_the_pods_that_wait(c):
             c.delete(f"{PODS}/{who}-{name}?gracePeriodSeconds=0")
         do.done(f"{name} itself: gone")
     do.conclude()
+
+
+# ---- volumes -------------------------------------------------------------------------------------
+
+CORE, STORAGE = "/api/v1", "/apis/storage.k8s.io/v1"
+CLAIM_PATH, VOLUME_PATH = f"{CORE}/namespaces/default/persistentvolumeclaims", f"{CORE}/persistentvolumes"
+CAPACITY_PATH = f"{STORAGE}/namespaces/default/csistoragecapacities"
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
+
+
+def storage_class(name, provisioner, mode="WaitForFirstConsumer", **more):
+    return {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name},
+            "provisioner": provisioner, "volumeBindingMode": mode, **more}
+
+
+def topologies(zone):
+    return [{"matchLabelExpressions": [{"key": ZONE, "values": [zone]}]}]
+
+
+def claim(name, storage, annotations=None, **more):
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "metadata": {"name": name, "annotations": annotations or {}},
+            "spec": {"storageClassName": storage, "accessModes": ["ReadWriteOnce"],
+                     "resources": {"requests": {"storage": "5Gi"}}, **more}}
+
+
+def volume(name, storage, host, size="1Gi"):
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
+            "spec": {"storageClassName": storage, "capacity": {"storage": size},
+                     "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/none"},
+                     "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [
+                         {"key": HOST, "operator": "In", "values": [host]}]}]}}}}
+
+
+def capacity(size):
+    return {"apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity",
+            "metadata": {"name": "pool"}, "storageClassName": "tracked", "capacity": size,
+            "nodeTopology": {"matchLabels": {ZONE: "1"}}}
+
+
+STORAGE_OBJECTS = [
+    (f"{STORAGE}/storageclasses", storage_class("local", NO_PROVISIONER)),
+    (f"{STORAGE}/storageclasses", storage_class("now", NO_PROVISIONER, "Immediate")),
+    (f"{STORAGE}/storageclasses", storage_class("tracked", "tracked.example")),
+    (f"{STORAGE}/storageclasses", storage_class("far", "far.example",
+                                                allowedTopologies=topologies("9"))),
+    (f"{STORAGE}/csidrivers", {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver",
+                               "metadata": {"name": "tracked.example"},
+                               "spec": {"storageCapacity": True}}),
+    (VOLUME_PATH, volume("elsewhere", "other", "nowhere")),
+    (CLAIM_PATH, claim("static", "local")), (CLAIM_PATH, claim("now", "now")),
+    (CLAIM_PATH, claim("tracked", "tracked")), (CLAIM_PATH, claim("far", "far")),
+    (CLAIM_PATH, claim("bound", "other", {"pv.kubernetes.io/bind-completed": "yes"},
+                       volumeName="elsewhere")),
+]
+
+
+def waiting_for_volumes():
+    def pod(*claims, more=()):
+        return make_pod("p", scheduler_name="volume", spec={"volumes": [
+            {"name": f"v{i}", "persistentVolumeClaim": {"claimName": name}}
+            for i, name in enumerate(claims)] + list(more)})
+    return {
+        "missing": pod("missing"), "static": pod("static"), "now": pod("now"),
+        "tracked": pod("tracked"), "far": pod("far"), "bound": pod("bound"),
+        "inline": pod("missing", more=[{"name": "i", "csi": {"driver": "tracked.example"}}]),
+        "ephemeral": pod(more=[{"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": {
+            "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}}}]),
+        "two": pod("static", "bound"),
+    }
+
+
+def change_volumes(c, do):
+    def create(what, path, obj):
+        c.create(path, obj)
+        do.done(what)
+
+    def patch(what, path, body):
+        c.patch(path, body)
+        do.done(what)
+    create("a class that nobody uses", f"{STORAGE}/storageclasses", storage_class("new", "x.example"))
+    patch("a label of a class", f"{STORAGE}/storageclasses/far", labelled(a="b"))
+    patch("other topologies", f"{STORAGE}/storageclasses/far", {"allowedTopologies": topologies("8")})
+    create("a claim that nobody uses", CLAIM_PATH, claim("other", "local"))
+    patch("an annotation of a claim", f"{CLAIM_PATH}/static", {"metadata": {"annotations": {"a": "b"}}})
+    patch("a label of a claim of two", f"{CLAIM_PATH}/bound", labelled(a="b"))
+    create("a volume that is too small", VOLUME_PATH, volume("small", "local", "a"))
+    patch("a label of a volume", f"{VOLUME_PATH}/small", labelled(a="b"))
+    create("a CSINode", f"{STORAGE}/csinodes", {
+        "apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": "a"},
+        "spec": {"drivers": []}})
+    patch("a label of a CSINode", f"{STORAGE}/csinodes/a", labelled(a="b"))
+    patch("a migrated plugin", f"{STORAGE}/csinodes/a", {"metadata": {"annotations": {
+        "storage.alpha.kubernetes.io/migrated-plugins": "kubernetes.io/aws-ebs"}}})
+    create("too little capacity", CAPACITY_PATH, capacity("1Gi"))
+    patch("more capacity", f"{CAPACITY_PATH}/pool", {"capacity": "2Gi"})
+    patch("less capacity", f"{CAPACITY_PATH}/pool", {"capacity": "1Gi"})
+    patch("a label of a capacity", f"{CAPACITY_PATH}/pool", labelled(a="b"))
+    patch("capacity is not tracked", f"{STORAGE}/csidrivers/tracked.example", {"spec": {
+        "storageCapacity": False}})
+    do.node("a", "a taint more", tainted("t", "u", "v"))
+    do.node("b", "a label that nobody wants", labelled(colour="red"))
+    do.delete(f"{VOLUME_PATH}/small")
+    for who in BOTH:
+        c.create(CLAIM_PATH, claim(f"{who}-ephemeral-e", "local"))
+    do.done("claims of ephemeral volumes that are not the pods'")
+
+
+@test
+def changes_of_volumes(c):
+    for path, obj in STORAGE_OBJECTS:
+        c.create(path, obj)
+    try:
+        do = prepare(c, waiting_for_volumes())
+        change_volumes(c, do)
+        do.conclude()
+    finally:
+        for path in (f"{STORAGE}/storageclasses", f"{STORAGE}/csidrivers", f"{STORAGE}/csinodes",
+                     CAPACITY_PATH, CLAIM_PATH, VOLUME_PATH):
+            c.delete(path)
 
 
 OBJECTS = [

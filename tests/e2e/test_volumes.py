@@ -262,6 +262,38 @@ def provisioning_that_fails_is_retried_on_another_node(s):
     return node, bindings(s)
 
 
+def wait_selected(s, name):
+    """The node that the scheduler has selected for a claim."""
+    def selected():
+        notes = s.get_claim(name)["metadata"].get("annotations", {})
+        return notes.get("volume.kubernetes.io/selected-node")
+    return wait_for(selected, LATE, what=f"a node is selected for {s.name(name)}")
+
+
+@scene
+def a_provisioner_that_never_answers_holds_up_only_its_pod(s):
+    s.klass("slow", provisioner="slow.berth.test")
+    s.nodes(make_node("n0"))
+    s.claim("a", klass="slow")
+    s.pod("p", claims=["a"], profile="hasty")
+    selected = wait_selected(s, "a")
+    s.pod("other", profile="hasty")
+    return selected, s.lands("other"), s.waits("p")
+
+
+@scene
+def a_volume_that_is_provisioned_for_another_node_moves_the_pod(s):
+    s.klass("slow", provisioner="slow.berth.test")
+    s.nodes(make_node("n0"), make_node("n1"))
+    s.claim("a", klass="slow")
+    s.pod("p", claims=["a"], affinity=prefers("n0"))
+    selected = wait_selected(s, "a")
+    s.volume("v", klass="slow", csi="slow.berth.test", claim="a",
+             affinity=("kubernetes.io/hostname", ["n1"]))
+    node = s.lands("p")
+    return selected, node, events_of(s.c, s.name("p"), "FailedScheduling")[0]["note"]
+
+
 @scene
 def a_node_without_capacity_is_not_chosen(s):
     s.c.create(STORAGE + "/csidrivers", {"metadata": {"name": DRIVER},

@@ -14,6 +14,7 @@ import (
 type coverage struct {
 	full               int // cases whose nodes are
 	pods, nodes, pairs int
+	bound, provisioned int // volumes
 	outcomes           map[string]int
 	refused            map[string]int // plugin: nodes that it rejected
 	reasons            map[string]int // "plugin: reason", without numbers and names
@@ -37,6 +38,13 @@ func (c *coverage) add(tc *testCase, v *verdict) {
 		c.pods++
 		c.pairs += a.AllNodes
 		c.outcomes[a.Outcome]++
+		for _, v := range a.Volumes {
+			if v.Volume != "" {
+				c.bound++
+			} else {
+				c.provisioned++
+			}
+		}
 		for _, p := range a.PreFilter {
 			if p.Code == "Skip" {
 				c.skipped[p.Name]++
@@ -232,7 +240,6 @@ var expectedDevices = []string{
 	"DynamicResources: resourceclaim not available on the node",
 }
 
-// missingDevices is missing, for clusters with devices.
 func (c *coverage) missingDevices() []string {
 	var list []string
 	for _, reason := range expectedDevices {
@@ -242,6 +249,41 @@ func (c *coverage) missingDevices() []string {
 	}
 	if c.scored["DynamicResources"] == 0 {
 		list = append(list, "DynamicResources telling nodes apart by its score")
+	}
+	return list
+}
+
+// What some hundreds of clusters with volumes must have reached.
+var expectedVolumes = []string{
+	"VolumeRestrictions: node(s) had no available disk",
+	"VolumeRestrictions: node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod",
+	"VolumeRestrictions: persistentvolumeclaim … not found",
+	"NodeVolumeLimits: node(s) exceed max volume count",
+	"VolumeBinding: node(s) didn't match PersistentVolume's node affinity",
+	"VolumeBinding: node(s) didn't find available persistent volumes to bind",
+	"VolumeBinding: node(s) did not have enough free storage",
+	"VolumeBinding: persistentvolumeclaim … bound to non-existent persistentvolume …",
+	"VolumeBinding: persistentvolumeclaim … is being deleted",
+	"VolumeBinding: pod has unbound immediate PersistentVolumeClaims",
+	"VolumeBinding: waiting for ephemeral volume controller to create the persistentvolumeclaim …",
+	"VolumeZone: node(s) had no available volume zone",
+}
+
+func (c *coverage) missingVolumes() []string {
+	var list []string
+	for _, reason := range expectedVolumes {
+		if c.reasons[reason] == 0 {
+			list = append(list, reason)
+		}
+	}
+	for _, reason := range []string{"node(s) exceed max volume count", "node(s) unavailable due to PersistentVolumeClaim with " +
+		"ReadWriteOncePod access mode already in-use by another pod"} {
+		if c.preempted["because: "+reason] == 0 {
+			list = append(list, "preemption because: "+reason)
+		}
+	}
+	if c.preempted["with victims"] == 0 || c.bound == 0 || c.provisioned == 0 {
+		list = append(list, "a victim, a volume that was bound, or one that was provisioned")
 	}
 	return list
 }

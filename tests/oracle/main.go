@@ -112,11 +112,14 @@ func main() {
 
 func (o *options) isFull(seed uint64) bool { return o.full || seed%3 == 0 }
 
+// A share of all cases has volumes.
+func (o *options) hasVolumes(seed uint64) bool { return o.volumes || !o.devices && seed%8 == 5 }
+
 func (o *options) draw(seed uint64) *testCase {
 	if o.isFull(seed) {
-		return generateFull(seed, o.volumes, o.devices)
+		return generateFull(seed, o.hasVolumes(seed), o.devices)
 	}
-	return generate(seed, o.volumes, o.devices)
+	return generate(seed, o.hasVolumes(seed), o.devices)
 }
 
 // ---- one pair of schedulers ----------------------------------------------------------------------
@@ -484,12 +487,15 @@ func (s *session) summary() {
 		}
 	}
 	missing := []string{}
-	if s.devices {
+	switch {
+	case s.volumes:
+		missing = s.coverage.missingVolumes()
+	case s.devices:
 		missing = s.coverage.missingDevices()
-	} else if !s.full {
+	case !s.full:
 		missing = s.coverage.missing(s.benches[0].known)
 	}
-	if s.benches[0].known["DefaultPreemption"] && s.coverage.full >= enough && !s.devices {
+	if !s.volumes && !s.devices && s.benches[0].known["DefaultPreemption"] && s.coverage.full >= enough {
 		missing = append(missing, s.coverage.missingPreemptions()...)
 	}
 	if len(missing) > 0 {

@@ -228,6 +228,7 @@ static uint64_t shape_of(const struct berth_pod *pod)
         .affinity = spec->affinity,
         .tolerations = spec->tolerations,
         .topology_spread_constraints = spec->topology_spread_constraints,
+        .resource_claims = spec->resource_claims,
         .scheduler_name = spec->scheduler_name,
     };
     struct buf text = BUF_INIT;
@@ -245,6 +246,12 @@ static uint64_t shape_of(const struct berth_pod *pod)
     }
     for (size_t i = 0; i < pod->ports.n; i++)
         mix(&key, (uint64_t)pod->ports.v[i].port);
+    /* Of volumes only what plugins read: the names of token volumes are random. */
+    for (size_t i = 0; i < pod->claims.n; i++)
+        mix(&key, pod->claims.v[i]);
+    for (size_t i = 0; i < spec->volumes.n; i++)
+        if (spec->volumes.v[i].source.csi)
+            mix(&key, str_hash(spec->volumes.v[i].source.csi->driver));
     return key;
 }
 

@@ -9,7 +9,7 @@
  *            run beside the attempts, so the queue is notified when they end.
  *
  *            A cohort is the pods of one shape (requests, selectors, affinity, tolerations,
- *            priority) that the same plugins rejected: while one of them fails, the others fail.
+ *            priority, claims) that the same plugins rejected: while one of them fails, the others fail.
  *
  *              1. After a failed retry no other member is tried until its report has ended, and
  *                 for as long again as the report took, so that a slow server gets a rest:

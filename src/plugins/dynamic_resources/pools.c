@@ -151,22 +151,30 @@ void pool_touch(struct devices *d, struct device_pool *pool)
         d->wide_clock = d->clock;
 }
 
-/* Views of these nodes are out of date. */
-static void mark_pool(struct devices *d, struct device_pool *pool)
+static void mark_node_of(struct devices *d, const struct slice *slice)
+{
+    if (!is_local(slice))
+        return;
+    struct device_node *node = node_get(d, slice->api->spec.node_name);
+    node->epoch = 0;
+    mark_node(d, node);
+}
+
+/*
+ * The slice, which is in the pool, changes: views of the pool's nodes are out of date. Those of a
+ * dirty pool are marked already.
+ */
+static void mark_pool(struct devices *d, struct device_pool *pool, const struct slice *slice)
 {
     pool_touch(d, pool);
-    if (!pool->dirty) {
-        pool->dirty = true;
-        vec_push(&d->dirty_pools, pool);
+    if (pool->dirty) {
+        mark_node_of(d, slice);
+        return;
     }
-    for (size_t i = 0; i < pool->slices.n; i++) {
-        const struct slice *slice = pool->slices.v[i];
-        if (!is_local(slice))
-            continue;
-        struct device_node *node = node_get(d, slice->api->spec.node_name);
-        node->epoch = 0;
-        mark_node(d, node);
-    }
+    pool->dirty = true;
+    vec_push(&d->dirty_pools, pool);
+    for (size_t i = 0; i < pool->slices.n; i++)
+        mark_node_of(d, pool->slices.v[i]);
 }
 
 /* Whether another slice of the pool is for the same node. */
@@ -197,7 +205,7 @@ void pools_add_slice(struct devices *d, struct slice *slice)
     vec_insert(&pool->slices, from, slice);
     if (is_local(slice) && !has_neighbour(pool, slice))
         vec_push(&node_get(d, spec->node_name)->pools, pool);
-    mark_pool(d, pool);
+    mark_pool(d, pool, slice);
 }
 
 static void forget_pool(struct devices *d, struct device_node *node, const struct device_pool *pool)
@@ -215,7 +223,7 @@ static void forget_pool(struct devices *d, struct device_node *node, const struc
 void pools_remove_slice(struct devices *d, struct slice *slice)
 {
     struct device_pool *pool = slice->pool;
-    mark_pool(d, pool);
+    mark_pool(d, pool, slice);
     for (size_t i = 0; i < pool->slices.n; i++)
         if (pool->slices.v[i] == slice) {
             vec_remove(&pool->slices, i);
