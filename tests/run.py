@@ -461,6 +461,7 @@ def phase_oracle(tally, options):
         ["-berth=build/berth", "-seed=1", "-cases=1500", *recorded_cases()],
         ["-berth=build/address/berth", "-seed=1001", "-cases=100",
          "-feature-gates=TaintTolerationComparisonOperators=true"],
+        ["-berth=build/berth", "-devices", "-seed=1", "-cases=400"],
         *[["-berth=build/berth", "-groups", "-seed=1", "-cases=100", *gates]
           for gates in GROUP_GATES]])
 

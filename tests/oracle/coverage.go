@@ -234,6 +234,25 @@ var expectedPreemptions = []string{
 	"because: node(s) didn't satisfy existing pods anti-affinity rules",
 }
 
+// What some hundreds of clusters with devices must have reached.
+var expectedDevices = []string{
+	"DynamicResources: cannot allocate all claims",
+	"DynamicResources: resourceclaim not available on the node",
+}
+
+func (c *coverage) missingDevices() []string {
+	var list []string
+	for _, reason := range expectedDevices {
+		if c.reasons[reason] == 0 {
+			list = append(list, reason)
+		}
+	}
+	if c.scored["DynamicResources"] == 0 {
+		list = append(list, "DynamicResources telling nodes apart by its score")
+	}
+	return list
+}
+
 // What some hundreds of clusters with volumes must have reached.
 var expectedVolumes = []string{
 	"VolumeRestrictions: node(s) had no available disk",

@@ -81,7 +81,8 @@ func (g *generator) deviceClass(name string) tree {
 	if g.about("extendedClasses") {
 		spec["extendedResourceName"] = pick(g.draw, "example.com/gpu", "example.com/fpga", "other.io/nic")
 	}
-	if g.about("selectors") {
+	// Upstream's NodeResourcesBalancedAllocation crashes if it scores such a resource of a class with selectors.
+	if g.about("selectors") && spec["extendedResourceName"] == nil {
 		spec["selectors"] = g.selectors()
 	}
 	o["spec"] = spec

@@ -98,8 +98,7 @@ func (s *groupServer) patch(a clienttesting.Action) (bool, runtime.Object, error
 	defer s.mu.Unlock()
 	for _, c := range body.Status.Conditions {
 		if c.Type == corev1.PodScheduled {
-			// berth has no DynamicResources, which returns a status in PostFilter.
-			s.out.Messages[p.GetName()] = strings.ReplaceAll(c.Message, "no new claims to deallocate, ", "")
+			s.out.Messages[p.GetName()] = c.Message
 		}
 	}
 	return true, &corev1.Pod{}, nil

@@ -490,7 +490,9 @@ func (s *session) summary() {
 	switch {
 	case s.volumes:
 		missing = s.coverage.missingVolumes()
-	case !s.full && !s.devices:
+	case s.devices:
+		missing = s.coverage.missingDevices()
+	case !s.full:
 		missing = s.coverage.missing(s.benches[0].known)
 	}
 	if !s.volumes && !s.devices && s.benches[0].known["DefaultPreemption"] && s.coverage.full >= enough {

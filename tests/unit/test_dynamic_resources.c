@@ -335,6 +335,70 @@ static void a_deleted_pod_holds_nothing(void **state)
     fixture_release(&f);
 }
 
+/* The status is written although the pod is gone: the devices stay taken until then. */
+static void a_write_that_outlives_its_pod_is_undone(void **state)
+{
+    (void)state;
+    struct fixture f;
+    scene(&f, 1, "");
+    add_claim(&f, "c");
+    add_claim(&f, "other");
+    ADD_USER(&f, "p", "c");
+    fixture_schedule(&f);
+    expect(&f, WRITE "c", 200, "", claim("c", 2, FINALIZER, ""));
+    fixture_delete(&f, POD(.name = "p", .spec = CLAIM_OF("c")));
+    ADD_USER(&f, "q", "other");
+    fixture_schedule(&f);
+    assert_non_null(strstr(message_of(&f, "q"), "1 cannot allocate all claims"));
+    expect(&f, WRITE_STATUS "c", 200, "",
+           claim("c", 3, FINALIZER, ALLOCATED("dev0") "," RESERVED("p")));
+    struct fixture_write *binding = fixture_binding(&f, "p");
+    if (binding)
+        fixture_answer(&f, binding, 404, "gone");
+    const char *body = expect(&f, WRITE_STATUS "c", 200, "", NULL);
+    assert_non_null(strstr(body, "'$patch':'delete','uid':'p'"));
+    expect_none(&f);
+    fixture_release(&f);
+}
+
+/* --- groups ----------------------------------------------------------------------------------- */
+
+#define FOR_GROUP                                                                       \
+    "'reservedFor':[{'apiGroup':'scheduling.k8s.io','resource':'podgroups','name':'g'," \
+    "'uid':'g-uid'}]"
+
+static void members_share_the_claim_of_their_group(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init_features(
+        &f, NULL, "GenericWorkload=true,GangScheduling=true,DRAWorkloadResourceClaims=true");
+    ADD_NODE(&f, .name = "n0", .cpu = "4", .memory = "4Gi", .pods = "10");
+    add_class(&f);
+    fixture_add(&f, slice("n0", 1, ""));
+    add_claim(&f, "c");
+    fixture_add(&f, object_jsonf(KIND_POD_GROUP,
+                                 "{'metadata':{'namespace':'default','name':'g','uid':'g-uid'},"
+                                 "'spec':{'schedulingPolicy':{'gang':{'minCount':2}},"
+                                 "'resourceClaims':[{'name':'c','resourceClaimName':'c'}]}}"));
+    ADD_POD(&f, .name = "a", .group = "g", .spec = CLAIM_OF("c"));
+    ADD_POD(&f, .name = "b", .group = "g", .spec = CLAIM_OF("c"));
+    fixture_schedule(&f);
+    expect(&f, WRITE "c", 200, "", claim("c", 2, FINALIZER, ""));
+    expect(&f, WRITE "c", 409, "Conflict", NULL); /* of the other member */
+    const char *body = expect(&f, WRITE_STATUS "c", 200, "",
+                              claim("c", 3, FINALIZER, ALLOCATED("dev0") "," FOR_GROUP));
+    assert_non_null(strstr(body, FOR_GROUP));
+    fixture_pass(&f, 10 * NSEC_PER_MSEC);
+    expect(&f, "GET resourceclaims default/c", 200, "",
+           claim("c", 3, FINALIZER, ALLOCATED("dev0") "," FOR_GROUP));
+    expect_none(&f);
+    bind_all(&f);
+    assert_string_equal(fixture_node_of(&f, "a"), "n0");
+    assert_string_equal(fixture_node_of(&f, "b"), "n0");
+    fixture_release(&f);
+}
+
 /* --- shared claims ---------------------------------------------------------------------------- */
 
 static void a_claim_in_flight_holds_other_pods(void **state)
@@ -626,6 +690,8 @@ int main(void)
         cmocka_unit_test(changes_in_the_meantime_end_the_attempt),
         cmocka_unit_test(a_failed_binding_is_unreserved),
         cmocka_unit_test(a_deleted_pod_holds_nothing),
+        cmocka_unit_test(a_write_that_outlives_its_pod_is_undone),
+        cmocka_unit_test(members_share_the_claim_of_their_group),
         cmocka_unit_test(a_claim_in_flight_holds_other_pods),
         cmocka_unit_test(an_assumed_claim_keeps_its_device),
         cmocka_unit_test(unused_claims_elsewhere_are_deallocated),

@@ -290,9 +290,13 @@ static void prepare_allocator(struct claims_state *s, const struct berth_cycle *
         s->allocator = allocator_new(s->plugin->shared->devices, s->to_allocate, n);
 }
 
+/* The derived requests may be those of a resize in the pod's status; its spec counts here. */
 static bool may_request_devices(const struct dynamic_resources *self, const struct berth_pod *pod)
 {
-    return self->classes && pod->requests.scalars.n && self->classes->by_resource.n;
+    const struct pod_status *status = &pod->pod->status;
+    return self->classes && self->classes->by_resource.n &&
+           (pod->requests.scalars.n || status->container_statuses.n ||
+            status->init_container_statuses.n || status->resources);
 }
 
 enum berth_code dra_pre_filter(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
