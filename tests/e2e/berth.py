@@ -25,11 +25,11 @@ from tap import check, equal, show_log  # noqa: E402
 TIMEOUT = int(os.environ.get("BERTH_TIMEOUT", "180"))
 SANITIZER_FOUND = re.compile(r"(AddressSanitizer|LeakSanitizer|ThreadSanitizer|runtime error:)")
 
-# Upstream's default plugins that berth does not have. They are disabled where the two are compared:
-# some of them would add their own reasons to the messages about unschedulable pods.
-NOT_IN_BERTH = ("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone",
-                "DynamicResources")
-PLUGINS = {"multiPoint": {"disabled": [{"name": n} for n in NOT_IN_BERTH]}}
+# Plugins that tests about something else run without, on both sides: test_volumes.py, test_devices.py
+# and test_visible.py have them.
+VOLUMES_AND_DEVICES = ("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone",
+                       "DynamicResources")
+PLUGINS = {"multiPoint": {"disabled": [{"name": n} for n in VOLUMES_AND_DEVICES]}}
 PROFILES = [{"schedulerName": "default-scheduler", "percentageOfNodesToScore": 100,
              "plugins": PLUGINS}]
 

@@ -15,7 +15,7 @@ from tap import equal, main, test
 
 GATES = {"GenericWorkload": True, "GangScheduling": True, "WorkloadAwarePreemption": True}
 CLASSES = {"low": 10, "middle": 100, "high": 1000}
-ABSENT = [n for n in berth.NOT_IN_BERTH if n != "DefaultPreemption"]
+ABSENT = [n for n in berth.VOLUMES_AND_DEVICES if n != "DefaultPreemption"]
 WAITS = ("False", "Unschedulable", "pod group is unschedulable")
 
 

@@ -20,7 +20,7 @@ from tap import check, equal, main, show_log, test
 
 CLASSES = {"bottom": -100, "low": 10, "middle": 100, "high": 1000, "top": 10000}
 WAYS = {"default-scheduler": (), "waits": ("--feature-gates=SchedulerAsyncPreemption=false",)}
-ABSENT = [n for n in berth.NOT_IN_BERTH if n != "DefaultPreemption"]
+ABSENT = [n for n in berth.VOLUMES_AND_DEVICES if n != "DefaultPreemption"]
 
 
 # ---- the cluster ---------------------------------------------------------------------------------
