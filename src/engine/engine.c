@@ -229,6 +229,12 @@ bool engine_schedule_one(struct engine *e)
     return true;
 }
 
+bool engine_pod_waits(const struct engine *e, struct str uid)
+{
+    const struct berth_queued_pod *qp = queue_get(&e->queue, uid);
+    return qp && qp->place >= QUEUE_ACTIVE && qp->place <= QUEUE_UNSCHEDULABLE && !qp->gate;
+}
+
 /* --- explanations and numbers ----------------------------------------------------------------- */
 
 size_t engine_explain(const struct engine *e, struct str namespace, struct str name,

@@ -64,6 +64,8 @@ int64_t engine_next_wake(const struct engine *engine);
  * still waits for an extender or an eviction.
  */
 bool engine_schedule_one(struct engine *engine);
+/* Is the pod queued, and not gated? Then it is tried now, after its backoff, or after an event. */
+bool engine_pod_waits(const struct engine *engine, struct str uid);
 
 /*
  * Appends the recorded attempts of a pod (empty name: of all pods), oldest first, as one JSON

@@ -422,17 +422,12 @@ static void settle(struct sim *sim)
  */
 static void count_open(struct sim *sim)
 {
-    struct engine_stats stats = engine_get_stats(sim->engine);
-    size_t n = 0, queued = stats.active + stats.backoff + stats.unschedulable, spent = 0;
+    sim->n_open = 0;
     for (size_t i = 0; i < sim->pods.n; i++) {
-        struct sim_pod *pod = sim->pods.v[i];
-        n += is_open(sim, pod);
-        /* Out of attempts: it is queued, but not waited for. */
-        struct object *now = pod->node || is_open(sim, pod) ? NULL : current(sim, pod->object);
-        spent += now != NULL;
-        object_unref(now);
+        const struct sim_pod *pod = sim->pods.v[i];
+        sim->n_open +=
+            is_open(sim, pod) && engine_pod_waits(sim->engine, object_meta(pod->object)->uid);
     }
-    sim->n_open = MIN(n, queued - MIN(queued, spent));
     sim->n_idle = 0;
     sim->controlled = false;
 }
