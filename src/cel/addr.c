@@ -202,9 +202,9 @@ bool addr_equal(const struct addr *a, const struct addr *b)
 /* The longest run of zero fields, of at least two, is written as ::. */
 static void write6(const struct addr *addr, struct buf *out)
 {
-    int from = 8, to = 8;
-    for (int i = 0; i < 8; i++) {
-        int k = i;
+    size_t from = 8, to = 8;
+    for (size_t i = 0; i < 8; i++) {
+        size_t k = i;
         while (k < 8 && addr->bytes[2 * k] == 0 && addr->bytes[2 * k + 1] == 0)
             k++;
         if (k - i >= 2 && k - i > to - from) {
@@ -212,7 +212,7 @@ static void write6(const struct addr *addr, struct buf *out)
             to = k;
         }
     }
-    for (int i = 0; i < 8; i++) {
+    for (size_t i = 0; i < 8; i++) {
         if (i == from) {
             buf_add_cstr(out, "::");
             i = to;

@@ -120,7 +120,7 @@ static struct cel_value eval_equal(struct cel_run *r, const struct cel_node *nod
 {
     struct cel_value left = cel_eval_node(r, node->args[0]);
     struct cel_value right = cel_eval_node(r, node->args[1]);
-    struct cel_value result = cel_is_error(left) ? left : right, args[2];
+    struct cel_value result = cel_is_error(left) ? left : right, args[2] = {left, right};
     if (r->eval.exceeded)
         return result;
     if (!cel_is_error(result))

@@ -162,8 +162,8 @@ static struct cel_value to_string(const struct cel_call *call)
     struct cel_value v = call->args[0];
     struct buf text = BUF_INIT;
     if (v.kind == CEL_DURATION) {
-        num_format((double)(v.i / NSEC_PER_SEC) + (double)(v.i % NSEC_PER_SEC) / 1e9, NUM_STYLE_F,
-                   &text);
+        int64_t seconds = v.i / NSEC_PER_SEC, rest = v.i % NSEC_PER_SEC;
+        num_format((double)seconds + (double)rest / 1e9, NUM_STYLE_F, &text);
         buf_add_char(&text, 's');
     } else if (v.kind == CEL_TIMESTAMP) {
         write_timestamp(v, &text);

@@ -148,6 +148,7 @@ type verdict struct {
 	attempts    []*attempt // upstream's
 	differences differences
 	err         error // another error
+	panicked    bool  // upstream did: nothing is compared
 }
 
 func (v *verdict) failed() bool { return v.err != nil || len(v.differences) > 0 }
@@ -155,7 +156,10 @@ func (v *verdict) failed() bool { return v.err != nil || len(v.differences) > 0 
 func (b *bench) try(c *testCase) *verdict {
 	c = restrict(c, b.known)
 	theirs, berthErr := b.berth.run(c)
-	ours, err := b.upstream.run(c, theirs)
+	ours, panicked, err := b.runUpstream(c, theirs)
+	if panicked && berthErr == nil {
+		return &verdict{panicked: true}
+	}
 	if errors.Is(err, errConfig) || berthErr != nil {
 		return verdictOnErrors(err, berthErr)
 	}
@@ -163,6 +167,17 @@ func (b *bench) try(c *testCase) *verdict {
 		return &verdict{err: fmt.Errorf("upstream: %w", err)}
 	}
 	return &verdict{attempts: ours, differences: compare(ours, theirs)}
+}
+
+// runUpstream: some cases with devices make upstream's allocator panic.
+func (b *bench) runUpstream(c *testCase, theirs []*attempt) (ours []*attempt, panicked bool, err error) {
+	defer func() {
+		if recover() != nil {
+			panicked = true
+		}
+	}()
+	ours, err = b.upstream.run(c, theirs)
+	return ours, false, err
 }
 
 // verdictOnErrors: rejecting a configuration is fine if both do.
@@ -237,6 +252,7 @@ type session struct {
 	benches  []*bench
 	next     atomic.Int64
 	done     atomic.Int64
+	panicked atomic.Int64
 	failed   atomic.Int64
 	mu       sync.Mutex
 	coverage *coverage
@@ -391,6 +407,9 @@ func (s *session) work(b *bench) {
 		c := s.draw(seed)
 		v := b.try(c)
 		s.done.Add(1)
+		if v.panicked {
+			s.panicked.Add(1)
+		}
 		s.mu.Lock()
 		s.coverage.add(c, v)
 		if s.isFull(seed) {
@@ -473,6 +492,9 @@ func (s *session) summary() {
 	}
 	fmt.Printf("%s - seeds %d … %d: %d cases, %s; %d differ (%.0f s)\n", ok, s.seed, s.seed+uint64(done)-1, done,
 		s.coverage.counts(), failed, time.Since(s.begin).Seconds())
+	if n := s.panicked.Load(); n > 0 {
+		fmt.Printf("# in %d cases upstream panicked, and nothing was compared\n", n)
+	}
 	if s.options.coverage {
 		fmt.Print(s.coverage.table())
 	}
