@@ -299,13 +299,30 @@ static void lookup_changed(struct engine *e, enum kind_id kind, struct object *b
         gang_lost_group(&e->groups, object_meta(before));
 }
 
+/*
+ * Puts the change into the listers. Returns the object that they had, with a reference: it may be
+ * another one than `before`, and plugins refer to it until they are told.
+ */
+static struct object *change_lister(struct engine *e, struct object *before, struct object *after)
+{
+    const struct object *o = after ? after : before;
+    const struct object_meta *meta = object_meta(o);
+    struct object *had =
+        objects_get(&e->cluster.objects, object_kind(o)->id, meta->namespace, meta->name);
+    had = had ? object_ref(had) : NULL;
+    objects_changed(&e->cluster.objects, before, after);
+    return had;
+}
+
 void engine_object_changed(struct engine *e, struct object *before, struct object *after)
 {
     int64_t began = event_metrics_begin(e);
     enum kind_id kind = object_kind(after ? after : before)->id;
+    struct object *had = NULL;
     if (kind != KIND_NODE && kind != KIND_POD)
-        objects_changed(&e->cluster.objects, before, after);
+        had = change_lister(e, before, after);
     tell_plugins(e, kind, before, after);
+    object_unref(had);
     if (kind == KIND_NODE)
         node_changed(e, before, after);
     else if (kind == KIND_POD)
