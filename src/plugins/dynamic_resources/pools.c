@@ -53,7 +53,8 @@ static struct device_node *node_get(struct devices *d, struct str name)
     if (node)
         return node;
     node = xcalloc(1, sizeof(*node) + name.n);
-    memcpy(node->text, name.p, name.n);
+    if (name.n)
+        memcpy(node->text, name.p, name.n);
     node->name = (struct str){node->text, name.n};
     arena_init(&node->arena, 0);
     node->number =
