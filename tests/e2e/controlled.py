@@ -123,6 +123,7 @@ class Stage:
 
     def __init__(self, c, who):
         self.c, self.who = c, who
+        self.unsettled = False  # volumes were made that the scheduler may not have seen
 
     def plain(self, value):
         """Without the scheduler's name and generated parts of names."""
@@ -143,6 +144,9 @@ class Stage:
         """A pod with these persistent volume claims and resource claims: name, or (name,
         template). profile: "" or "hasty"."""
         spec = options.pop("spec", {})
+        if self.unsettled and self.c.nodes():
+            subject.settle(self.c, self.who)
+            self.unsettled = False
         if claims:
             spec["volumes"] = [{"name": f"v{i}", "persistentVolumeClaim": {
                 "claimName": self.name(claim)}} for i, claim in enumerate(claims)]
@@ -167,6 +171,7 @@ class Stage:
     def volume(self, name, klass="", size="1Gi", node=None, labels=None, csi=None,
                modes=("ReadWriteOnce",), claim=None, affinity=None):
         """A volume; on a node, if one is given. claim: the claim that it is reserved for."""
+        self.unsettled = True
         spec = {"capacity": {"storage": size}, "accessModes": list(modes),
                 "storageClassName": klass, "persistentVolumeReclaimPolicy": "Retain"}
         if csi:
