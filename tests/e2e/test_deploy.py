@@ -185,14 +185,20 @@ def the_server_accepts_every_form(c):
         equal(said.count("serverside-applied (server dry run)"), 10, what)
 
 
+# Resources that a server has only with alpha or beta gates.
+UNSERVED = ("podgroups", "devicetaintrules")
+
+
 @test
 def roles_allow_nothing_that_kube_schedulers_do_not(c):
     upstream = [json.loads(c.kubectl("get", "clusterrole", name, "-o", "json"))
                 for name in ("system:kube-scheduler", "system:volume-scheduler")]
     may = rights(*upstream)
-    # The server grants these to kube-scheduler only if its gate GenericWorkload is on. One manifest
-    # serves both cases; without pod groups the rules have no effect.
-    check(not [r for r in may if r.resource.startswith("podgroups")], "the gate is on")
+    # The server grants these to kube-scheduler only if its gates GenericWorkload and
+    # DRADeviceTaintRules are on. One manifest serves all cases; without the resources the rules
+    # have no effect.
+    check(not [r for r in may if r.resource.startswith(UNSERVED)], "a gate is on")
+    may |= {Right("resource.k8s.io", "devicetaintrules", verb, "") for verb in ("list", "watch")}
     may |= {Right("scheduling.k8s.io", "podgroups", verb, "") for verb in ("list", "watch")}
     may.add(Right("scheduling.k8s.io", "podgroups/status", "patch", ""))
     # Its lease has another name.
@@ -223,7 +229,7 @@ def may_unknown(c, right, user=ACCOUNT):
 
 
 def can_i_right(c, right, **more):
-    if right.resource.startswith("podgroups"):
+    if right.resource.startswith(UNSERVED):
         return may_unknown(c, right, **more)
     resource, _, sub = right.resource.partition("/")
     what = resource + (f".{right.group}" if right.group else "")
