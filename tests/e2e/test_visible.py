@@ -113,33 +113,6 @@ def too_many_pods_are_told_as_upstream_does(c):
                  make_pod("p"), before=[make_pod("a"), make_pod("b")])
 
 
-NOT_SUPPORTED = {
-    "device": ({"resourceClaims": [{"name": "gpu", "resourceClaimName": "x"}]},
-               'resource claims yet: pod has resource claim "gpu"'),
-}
-
-
-@test
-def a_pod_with_a_claim_waits_and_is_told_why(c):
-    p = start_berth(c, profiles=[{"schedulerName": "default-scheduler"}])
-    add_nodes(c, *three())
-    for name, (spec, reason) in NOT_SUPPORTED.items():
-        add_pods(c, make_pod(name, spec=spec))
-        wait_unschedulable(c, name)
-        wait_events(c, name, "FailedScheduling")
-        seen = visible(c, name)
-        message = f"0/3 nodes are available: berth does not support {reason}."
-        equal(before_preemption(seen["condition"]["message"]), message, f"{name}: condition")
-        equal(before_preemption(seen["events"][0]["note"]), message, f"{name}: event")
-    berth.stop(p)
-    profile = {"schedulerName": "default-scheduler", "plugins": {"multiPoint": {"disabled": [
-        {"name": "VolumeBinding"}, {"name": "DynamicResources"}]}}}
-    p = start_berth(c, profiles=[profile])
-    for name in NOT_SUPPORTED:
-        wait_bound(c, name)
-    berth.stop(p)
-
-
 @test
 def cordoned_nodes_are_told_as_upstream_does(c):
     check_failed(c, "0/3 nodes are available: 3 node(s) were unschedulable.",

@@ -307,7 +307,8 @@ static void print_claims(const struct sim *sim)
         object_encode(object_kind(o), object_body(o), ENCODING_JSON, &out);
         buf_add_char(&out, '\n');
     }
-    fwrite(out.p, 1, out.n, stdout);
+    if (out.n)
+        fwrite(out.p, 1, out.n, stdout);
     buf_release(&out);
     vec_release(&claims);
 }
