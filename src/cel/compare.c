@@ -62,7 +62,7 @@ const struct cel_value *cel_list_items(struct cel_eval *e, const struct cel_list
         return NULL;
     struct cel_value *items = arena_array(e->arena, struct cel_value, list->n);
     flatten(list, items);
-    /* Concatenations are in the arena of this evaluation only; nobody else reads them. */
+    /* Concatenations are in the arena of this evaluation only; nothing else reads them. */
     ((struct cel_list *)list)->items = items;
     return items;
 }
@@ -177,6 +177,23 @@ bool cel_equal(struct cel_eval *e, struct cel_value a, struct cel_value b)
 static struct cel_value sign_of(int order)
 {
     return cel_int(order < 0 ? -1 : order > 0);
+}
+
+bool cel_has_order(struct cel_value v)
+{
+    switch (v.kind) {
+    case CEL_BOOL:
+    case CEL_INT:
+    case CEL_UINT:
+    case CEL_DOUBLE:
+    case CEL_STRING:
+    case CEL_BYTES:
+    case CEL_DURATION:
+    case CEL_TIMESTAMP:
+        return true;
+    default:
+        return false;
+    }
 }
 
 struct cel_value cel_compare(struct cel_value a, struct cel_value b)

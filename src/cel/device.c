@@ -119,7 +119,7 @@ static void put(struct arena *a, struct cel_map *domains, struct str name, struc
     if (!cel_map_has(domains, cel_string(domain)))
         cel_map_put(a, domains, cel_string(domain), cel_map_value(new_map(a, 8)));
     const struct cel_value *ids = cel_map_find(domains, cel_string(domain));
-    /* Made here, read by nobody else yet. */
+    /* Made here; nothing else reads it yet. */
     cel_map_replace(a, (struct cel_map *)ids->map, cel_string(id), value);
 }
 

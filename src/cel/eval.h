@@ -22,7 +22,7 @@ struct cel_eval {
 
 /*
  * Whether `units` of work may be done. If not, sets exceeded; the function then returns any value,
- * which nobody will see. A unit is what CEL charges 1 for: an element, ten characters.
+ * which is never seen. A unit is what CEL charges 1 for: an element, ten characters.
  */
 bool cel_afford(struct cel_eval *e, uint64_t units);
 
@@ -53,6 +53,8 @@ bool cel_equal(struct cel_eval *e, struct cel_value a, struct cel_value b);
 /* The same; CEL_NOT_COMPARABLE is what == fails with: "no such overload". */
 enum cel_equality cel_equality(struct cel_eval *e, struct cel_value a, struct cel_value b);
 
+/* Has the value's type an order (cel-go: traits.Comparer)? */
+bool cel_has_order(struct cel_value v);
 /*
  * The order of < and >: an int of -1, 0 or 1, or an error ("no such overload", "NaN values cannot
  * be ordered").

@@ -2,24 +2,6 @@
 /* Kubernetes' lists library. Functions of lists of any type declare one overload for each type. */
 #include "cel/lib.h"
 
-/* traits.Comparer */
-static bool has_order(struct cel_value v)
-{
-    switch (v.kind) {
-    case CEL_BOOL:
-    case CEL_INT:
-    case CEL_UINT:
-    case CEL_DOUBLE:
-    case CEL_STRING:
-    case CEL_BYTES:
-    case CEL_DURATION:
-    case CEL_TIMESTAMP:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* Whether a is ordered before or after b, by `order` -1 or 1; no order is neither. */
 static bool ordered(struct cel_value a, struct cel_value b, int64_t order)
 {
@@ -32,7 +14,7 @@ static struct cel_value is_sorted(const struct cel_call *call)
     const struct cel_list *list = call->args[0].list;
     const struct cel_value *items = cel_list_items(call->eval, list);
     for (uint64_t i = 0; items && i < list->n; i++) {
-        if (!has_order(items[i]))
+        if (!cel_has_order(items[i]))
             return cel_no_such_overload();
         if (i > 0 && ordered(items[i - 1], items[i], 1))
             return cel_bool(false);
@@ -46,7 +28,7 @@ static struct cel_value extreme(const struct cel_call *call, int64_t worse)
     const struct cel_list *list = call->args[0].list;
     const struct cel_value *items = cel_list_items(call->eval, list), *best = NULL;
     for (uint64_t i = 0; items && i < list->n; i++) {
-        if (!has_order(items[i]))
+        if (!cel_has_order(items[i]))
             return cel_no_such_overload();
         if (!best || ordered(*best, items[i], worse))
             best = &items[i];

@@ -156,11 +156,14 @@ static int parse_key(struct cel_parser *p, struct cel_expr *e, struct cel_entry 
     return 0;
 }
 
-/* [?] key ':' value, …  '}' */
+/* '{' [?] key ':' value, …  '}'; also "{,}" */
 static struct parsed parse_entries(struct cel_parser *p, struct cel_expr *e)
 {
     VEC(struct cel_entry) entries = {0};
     int height = 0;
+    cel_parser_advance(p);
+    if (p->token.kind == ',' && cel_parser_look_ahead(p).kind == '}')
+        cel_parser_advance(p);
     bool more = !cel_parser_accept(p, '}');
     while (!p->failed && more) {
         struct cel_entry entry = {.optional = cel_parser_accept(p, '?')};
@@ -229,9 +232,6 @@ static struct parsed parse_list(struct cel_parser *p)
 static struct parsed parse_map(struct cel_parser *p)
 {
     struct cel_expr *e = cel_ast_new(p->ast, CEL_E_MAP, p->token.from);
-    cel_parser_advance(p);
-    if (p->token.kind == ',' && cel_parser_look_ahead(p).kind == '}')
-        cel_parser_advance(p);
     return parse_entries(p, e);
 }
 
@@ -303,9 +303,6 @@ static struct parsed parse_message(struct cel_parser *p, bool leading_dot)
     struct cel_expr *e = cel_ast_new(p->ast, CEL_E_MESSAGE, p->token.from);
     e->map.name = arena_dup(p->ast->arena, buf_str(&name));
     buf_release(&name);
-    cel_parser_advance(p);
-    if (p->token.kind == ',' && cel_parser_look_ahead(p).kind == '}')
-        cel_parser_advance(p);
     return parse_entries(p, e);
 }
 

@@ -2,27 +2,10 @@
 /* < <= > >= on values of one kind, and between numbers of any. */
 #include "cel/stdlib.h"
 
-static bool is_ordered(enum cel_kind kind)
-{
-    switch (kind) {
-    case CEL_BOOL:
-    case CEL_INT:
-    case CEL_UINT:
-    case CEL_DOUBLE:
-    case CEL_STRING:
-    case CEL_BYTES:
-    case CEL_DURATION:
-    case CEL_TIMESTAMP:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static struct cel_value order(const struct cel_call *call)
 {
-    return is_ordered(call->args[0].kind) ? cel_compare(call->args[0], call->args[1])
-                                          : cel_not_supported(call);
+    return cel_has_order(call->args[0]) ? cel_compare(call->args[0], call->args[1])
+                                        : cel_not_supported(call);
 }
 
 static struct cel_value less(const struct cel_call *call)

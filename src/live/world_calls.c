@@ -4,27 +4,18 @@
  * goes back as a message. They are not queued with the engine's own writes: few are made, and each
  * one is what a pod waits for.
  */
-#include "base/log.h"
+#include "engine/cache/pod_info.h"
 #include "live/world_internal.h"
 
 struct api_call {
     struct world *world;
     uint64_t id;
     struct rest_request request; /* texts are in text */
-    const struct kind *kind;
-    struct rest_call *call; /* NULL: not sent */
-    struct api_call **prev; /* in world.calls */
+    struct rest_call *call;      /* NULL: not sent */
+    struct api_call **prev;      /* in world.calls */
     struct api_call *next;
     char text[];
 };
-
-static void move_text(struct str *to, struct berth_str from, char **at)
-{
-    if (from.n)
-        memcpy(*at, from.p, from.n);
-    *to = (struct str){*at, from.n};
-    *at += from.n;
-}
 
 static enum rest_verb verb_of(const struct berth_api_call *call)
 {
@@ -51,19 +42,24 @@ static struct api_call *api_call_new(struct world *w, uint64_t id,
 {
     size_t n = from->namespace_name.n + from->name.n + from->subresource.n + from->body.n;
     struct api_call *c = xcalloc(1, sizeof(*c) + n);
-    struct str version = {from->api_version.p, from->api_version.n};
+    struct str version = str_abi(from->api_version);
     size_t slash = str_find(version, '/');
     char *at = c->text;
     c->world = w;
     c->id = id;
-    c->request.verb = verb_of(from);
-    c->kind = c->request.kind =
-        kind_find_resource(slash < version.n ? str_slice(version, 0, slash) : STR(""),
-                           (struct str){from->resource.p, from->resource.n});
-    move_text(&c->request.namespace, from->namespace_name, &at);
-    move_text(&c->request.name, from->name, &at);
-    move_text(&c->request.subresource, from->subresource, &at);
-    move_text(&c->request.text, from->body, &at);
+    c->request = (struct rest_request){
+        .verb = verb_of(from),
+        .kind = kind_find_resource(slash < version.n ? str_slice(version, 0, slash) : STR(""),
+                                   str_abi(from->resource)),
+        .namespace = str_abi(from->namespace_name),
+        .name = str_abi(from->name),
+        .subresource = str_abi(from->subresource),
+        .text = str_abi(from->body),
+    };
+    world_move_text(&c->request.namespace, &at);
+    world_move_text(&c->request.name, &at);
+    world_move_text(&c->request.subresource, &at);
+    world_move_text(&c->request.text, &at);
     return c;
 }
 
@@ -103,7 +99,7 @@ void world_answer_api_call(struct world *w, const struct engine_msg *msg)
         .status = msg->status,
         .reason = abi_str(str_of(msg->reason)),
         .message = abi_str(str_of(msg->message)),
-        .object = (const struct berth_object *)msg->after,
+        .object = msg->after ? object_abi(msg->after) : NULL,
     };
     w->n_requests--;
     engine_api_done(w->engine, msg->id, &result);
@@ -124,7 +120,7 @@ static void send_call(void *ctx)
     if (c->next)
         c->next->prev = &c->next;
     w->calls = c;
-    if (!c->kind) {
+    if (!c->request.kind) {
         struct rest_result unknown = {.code = -EINVAL};
         err_set(&unknown.err, -EINVAL, "berth does not know this resource");
         on_done(c, &unknown);

@@ -208,6 +208,8 @@ void world_retire(void *world, void *setup);
 
 /* --- world_writes.c --------------------------------------------------------------------------- */
 
+/* Copies the string to *at, makes it point there, and advances *at. Any thread. */
+void world_move_text(struct str *text, char **at);
 /* The engine's thread: copies the write. */
 struct api_write *world_api_write_new(struct world *w, const struct write *write);
 /* The loop's thread, or any when no other thread runs. */

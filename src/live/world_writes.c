@@ -5,8 +5,7 @@
 
 /* --- writes ----------------------------------------------------------------------------------- */
 
-/* Copies the string to *at, makes it point there, and advances *at. */
-static void move_text(struct str *text, char **at)
+void world_move_text(struct str *text, char **at)
 {
     if (text->n)
         memcpy(*at, text->p, text->n);
@@ -26,11 +25,11 @@ struct api_write *world_api_write_new(struct world *w, const struct write *write
     /* Upstream sets related for a preempting PodGroup but not for a pod, whose kind is unset. */
     bool names = write->related && object_kind(write->related) == kind_get(KIND_POD_GROUP);
     aw->write.related = names ? object_ref(write->related) : NULL;
-    move_text(&aw->write.scheduler_name, &at);
-    move_text(&aw->write.node_name, &at);
-    move_text(&aw->write.reason, &at);
-    move_text(&aw->write.message, &at);
-    move_text(&aw->write.action, &at);
+    world_move_text(&aw->write.scheduler_name, &at);
+    world_move_text(&aw->write.node_name, &at);
+    world_move_text(&aw->write.reason, &at);
+    world_move_text(&aw->write.message, &at);
+    world_move_text(&aw->write.action, &at);
     write_metrics_pending(&w->write_metrics, write->kind, 1);
     return aw;
 }

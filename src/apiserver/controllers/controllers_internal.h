@@ -142,7 +142,7 @@ static inline bool pod_is_done(const struct pod *pod)
     return pod_is_terminal(pod) ||
            (pod->metadata.deletion_timestamp.set && str_empty(pod->spec.node_name));
 }
-/* The class of a claim or volume: the annotation of old, or the field. */
+/* The class of a claim or volume: the old annotation, or the field. */
 struct str claim_class(const struct persistent_volume_claim *claim);
 struct str volume_class(const struct persistent_volume *volume);
 

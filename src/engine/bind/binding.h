@@ -7,7 +7,7 @@
  *            in between is a struct binding_cycle; a step that fails undoes those before it.
  *            A node that is deleted meanwhile does not stop a binding, as in upstream: its NodeInfo
  *            stays while the assumed pod is on it, and the API server accepts or rejects the write.
- * Ownership: a binding owns its bc and frees it at its end.
+ * Ownership: a binding owns its binding cycle and frees it at its end.
  * Threading: the engine's thread.
  */
 #ifndef BERTH_ENGINE_BIND_BINDING_H
@@ -18,9 +18,9 @@
 /* Takes over cycle and queued. */
 void binding_start(struct bindings *b, struct berth_queued_pod *queued, struct berth_cycle *cycle,
                    struct berth_node *node, int64_t started);
-/* Continues the ops that have been answered. */
+/* Continues the bindings that have been answered. */
 void bindings_run_ready(struct bindings *b);
-/* The ABI's write_binding: writes the binding; the outcome becomes the bc's answer. */
+/* The ABI's write_binding: writes the binding; the outcome becomes the op's answer. */
 void binding_write(struct berth_handle *h, const struct berth_pod *pod, struct berth_str node_name,
                    struct berth_binding_op *op);
 /* The outcome of a write. Returns false if no binding waits for it. */

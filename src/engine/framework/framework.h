@@ -73,12 +73,6 @@ static inline uint64_t framework_next_id(struct framework *fw)
     return ++fw->last_id;
 }
 
-/* Such an id as the key of a map. */
-static inline struct str write_key(const uint64_t *id)
-{
-    return (struct str){(const char *)id, sizeof(*id)};
-}
-
 /* The id of a plugin's name, given out on first use; -E2BIG if there are too many. */
 int framework_plugin_id(struct framework *fw, struct str name);
 berth_state_key framework_state_key(struct framework *fw, struct str name);

@@ -154,7 +154,7 @@ enum berth_patch claim_status_body(const struct resource_claim *claim,
     return BERTH_PATCH_MERGE;
 }
 
-/* --- writes whose outcome nobody waits for ---------------------------------------------------- */
+/* --- writes whose outcome is not waited for --------------------------------------------------- */
 
 void claim_unreserve(struct dra_shared *shared, const struct object_meta *claim, struct str uid)
 {

@@ -20,7 +20,7 @@ bool extended_requests_find(struct claims_state *s, const struct pod *pod)
         if (quantity_is_zero(&requests.v[i].value) || !resource_may_be_devices(name))
             continue;
         bool devices = !str_empty(extended_classes_find(s->plugin->classes, name));
-        /* A name that nobody uses has no atom: no node has the resource. */
+        /* A name that is not in use has no atom: no node has the resource. */
         s->extended[s->n_extended++] =
             (struct extended_request){name, intern_find(names, name), devices};
         any |= devices;

@@ -16,7 +16,7 @@ enum extended_need {
     EXTENDED_NONE,    /* the node provides them itself */
     EXTENDED_DEVICES, /* devices must be allocated */
     EXTENDED_STALE,   /* the claim is of an earlier attempt: PostFilter deletes it */
-    EXTENDED_MISSING, /* nobody provides one of them */
+    EXTENDED_MISSING, /* one of them is not provided */
 };
 
 /* Upstream: filterExtendedResources. */

@@ -7,7 +7,7 @@
 #include "codec/proto.h"
 #include "plugins/dynamic_resources/devices_internal.h"
 
-/* Memos that nobody uses are kept up to this number. */
+/* Unused memos are kept up to this number. */
 #define MEMOS_KEPT 64
 
 static void free_memo(struct verdict_memo *m)

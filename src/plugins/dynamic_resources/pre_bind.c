@@ -157,7 +157,7 @@ static struct str initial_uid(const struct claim_binding *b)
     return c == dra_extended_claim(b->state) ? b->state->initial_uid : c->claim->metadata.uid;
 }
 
-/* This pod no longer waits for the allocation; written: nobody has to. */
+/* This pod no longer waits for the allocation; written: no pod has to. */
 static void drop_pending(struct claim_binding *b, bool written)
 {
     struct used_claim *c = current(b);

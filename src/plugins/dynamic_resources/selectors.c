@@ -5,7 +5,7 @@
  */
 #include "plugins/dynamic_resources/devices_internal.h"
 
-/* Expressions that nobody uses are kept up to this number; upstream keeps 10. */
+/* Unused expressions are kept up to this number; upstream keeps 10. */
 #define SELECTORS_KEPT 256
 
 static void free_selector(struct devices *d, struct compiled_selector *s)
