@@ -198,6 +198,11 @@ static void queued_pod_changed(struct engine *e, struct object *before, struct o
 /* GangScheduling gates a group until it has enough members: a new one may complete it. */
 static void queue_new_pod(struct engine *e, struct berth_pod *pod, struct profile *profile)
 {
+    struct binding_cycle *bc = binding_cycle_of(&e->bindings, pod_info_key(pod));
+    if (bc) {
+        queue_restore(&e->queue, bc->queued, pod, profile);
+        return;
+    }
     queue_add(&e->queue, pod, profile, engine_now(e));
     if (e->framework.features.on[FEATURE_GANG_SCHEDULING] && pod->pod->spec.scheduling_group)
         queue_changes(e, BERTH_RESOURCE_UNSCHEDULED_POD, BERTH_ACTION_ADD, NULL, pod->object);

@@ -313,6 +313,29 @@ static void a_pod_deleted_while_it_is_bound_leaves_nothing(void **state)
     }
 }
 
+/* As after a restore of the API server's data: the UID is the same. */
+static void a_pod_that_comes_back_while_it_is_bound_is_bound_once(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, NULL, NULL);
+    ADD_NODE(&f, .name = "a", .cpu = "2", .memory = "8Gi");
+    ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi");
+    fixture_schedule(&f);
+    fixture_delete(&f, POD(.name = "p", .cpu = "800m", .memory = "1Gi"));
+    ADD_POD(&f, .name = "p", .cpu = "800m", .memory = "1Gi");
+    fixture_schedule(&f);
+    assert_int_equal(engine_get_stats(f.engine).binding, 1);
+
+    /* The binding in progress decides: it fails, and the pod is tried again. */
+    fixture_answer(&f, fixture_binding(&f, "p"), 500, "etcdserver: request timed out");
+    assert_int_equal(engine_get_stats(f.engine).backoff, 1);
+    fixture_pass(&f, 3 * NSEC_PER_SEC);
+    fixture_settle(&f);
+    assert_placed(&f, "p", "a");
+    fixture_release(&f);
+}
+
 static void a_pod_bound_elsewhere_leaves_the_queue(void **state)
 {
     (void)state;
@@ -557,6 +580,7 @@ int main(void)
         cmocka_unit_test(waiting_too_long_is_trying_again),
         cmocka_unit_test(a_refused_binding_gives_the_room_back_and_is_tried_again),
         cmocka_unit_test(a_pod_deleted_while_it_is_bound_leaves_nothing),
+        cmocka_unit_test(a_pod_that_comes_back_while_it_is_bound_is_bound_once),
         cmocka_unit_test(a_pod_bound_elsewhere_leaves_the_queue),
         cmocka_unit_test(the_watch_may_confirm_before_the_answer_comes),
         cmocka_unit_test(a_pod_on_its_way_out_is_not_placed),

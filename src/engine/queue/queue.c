@@ -376,6 +376,15 @@ void queue_delete(struct queue *q, struct str key)
     free_queued(q, qp);
 }
 
+void queue_restore(struct queue *q, struct berth_queued_pod *qp, struct berth_pod *pod,
+                   struct profile *profile)
+{
+    INVARIANT(qp->deleted && !queue_get(q, pod_info_key(pod)));
+    qp->deleted = qp->leaving = false;
+    qp->successor = profile != qp->profile ? profile : NULL;
+    replace_pod(q, qp, pod);
+}
+
 /* --- attempts --------------------------------------------------------------------------------- */
 
 static struct berth_queued_pod *take_out(struct queue *q, struct berth_queued_pod *qp, int64_t now)

@@ -104,6 +104,13 @@ void queue_update(struct queue *q, struct berth_pod *pod, struct object *before,
                   int64_t now);
 /* The pod was deleted or has a node now. */
 void queue_delete(struct queue *q, struct str key);
+/*
+ * A pod that was deleted while it was being bound exists again under its UID, as after a restore of
+ * the API server's data: the binding that still runs decides about it. The profile is the current
+ * one: reloads have passed it by.
+ */
+void queue_restore(struct queue *q, struct berth_queued_pod *qp, struct berth_pod *pod,
+                   struct profile *profile);
 /* By UID; NULL if none. */
 struct berth_queued_pod *queue_get(const struct queue *q, struct str key);
 
