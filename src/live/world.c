@@ -66,7 +66,6 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
 {
     w->pool = pool_new(world_parallelism(o->config));
     struct engine_options engine = {
-        .registry = o->registry,
         .features = o->features,
         .metrics = o->metrics,
         .seed = o->seed,
@@ -77,7 +76,7 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
     int r = mailbox_init(&w->msgs, false);
     if (r < 0)
         return err_set(reterr, r, "mailbox: %s", strerror(-r));
-    r = world_setup_new(w, o->config, o->owner, &w->setup, reterr);
+    r = world_setup_new(w, o->config, o->registry, o->owner, &w->setup, reterr);
     if (r == 0) {
         w->setups = w->setup;
         world_setup_options(w->setup, &engine);
@@ -118,7 +117,6 @@ int world_new(const struct world_options *options, const struct world_callbacks 
     w->config = options->config;
     w->metrics = options->metrics;
     write_metrics_init(&w->write_metrics, options->metrics, options->features);
-    w->registry = options->registry;
     w->callbacks = callbacks;
     w->ctx = ctx;
     w->outbox_end = &w->outbox;

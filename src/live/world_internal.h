@@ -69,6 +69,7 @@ struct engine_msg {
 struct world_setup {
     struct world *world;
     const struct scheduler_config *config;
+    const struct registry *registry;
     void *owner;
     struct extenders *extenders; /* NULL: none */
     struct world_setup *next;    /* in world.setups */
@@ -138,7 +139,6 @@ struct world {
     bool started, thread_runs;
     struct mailbox msgs;
     struct pool *pool; /* helper threads for filtering and scoring */
-    const struct registry *registry;
     struct engine *engine;
     /* Used by the engine's thread only. */
     bool may_schedule;
@@ -190,8 +190,9 @@ void world_free_msgs(struct engine_msg *msg);
 /* --- world_reload.c --------------------------------------------------------------------------- */
 
 /* Fails if the extenders cannot be created. */
-int world_setup_new(struct world *w, const struct scheduler_config *config, void *owner,
-                    struct world_setup **ret_setup, struct err *reterr) MUST_CHECK;
+int world_setup_new(struct world *w, const struct scheduler_config *config,
+                    const struct registry *registry, void *owner, struct world_setup **ret_setup,
+                    struct err *reterr) MUST_CHECK;
 /* Frees all setups. The engine's thread must not run. */
 void world_free_setups(struct world *w);
 /* Sets the members of options that depend on the setup. */
