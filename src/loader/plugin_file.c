@@ -23,9 +23,11 @@
 /* The members up to here have existed since ABI 1.0. */
 #define HEAD_SIZE offsetof(struct berth_plugin, events)
 
+/* NULL if it is NULL, empty or not in the image. */
 static const char *copy_text(const struct elf_image *image, const char *address, struct arena *a)
 {
-    const char *text = elf_image_text(image, (uint64_t)(uintptr_t)address, TEXT_MAX);
+    const char *text =
+        address ? elf_image_text(image, (uint64_t)(uintptr_t)address, TEXT_MAX) : NULL;
     return text && *text ? arena_dup(a, str_of(text)).p : NULL;
 }
 
@@ -48,7 +50,7 @@ static int read_plugin(const struct elf_image *image, uint64_t address, size_t i
         !elf_image_read(image, address, &p, MIN(p.struct_size, sizeof(p))))
         return err_set(reterr, -EINVAL, "plugin \"%s\": struct_size %zu is not that of a plugin",
                        info->name, p.struct_size);
-    info->version = p.version ? copy_text(image, p.version, a) : NULL;
+    info->version = copy_text(image, p.version, a);
     info->abi = p.abi;
     info->struct_size = p.struct_size;
     info->flags = p.flags;
