@@ -6,6 +6,7 @@ BERTH    ?= berth
 CFLAGS   ?= -O2 -g
 CXXFLAGS ?= -O2 -g
 RUSTC    ?= rustc
+KUBECONFIG ?= $(HOME)/.kube/config
 INCLUDES := $(CPPFLAGS) $(shell pkg-config --cflags berth 2>/dev/null)
 WARN     := -Wall -Wextra -Wno-missing-field-initializers
 
@@ -29,7 +30,12 @@ test: $(NAME).so
 	$(BERTH) plugin test $(NAME).so --config config.yaml -f scenario.yaml $(TEST_FLAGS) >actual.tmp
 	diff -u expected.txt actual.tmp
 
+# Schedules the pods of a cluster that select the profile of config.yaml.
+run: $(NAME).so
+	sed 's|kubeconfig: ""|kubeconfig: "$(KUBECONFIG)"|' config.yaml | \
+		$(BERTH) scheduler --plugin $(NAME).so --config - --secure-port 0 -v 2
+
 clean:
 	rm -f *.so *.tmp $(PROGRAM)
 
-.PHONY: all test clean
+.PHONY: all test run clean

@@ -31,6 +31,26 @@ static const char *copy_text(const struct elf_image *image, const char *address,
     return text && *text ? arena_dup(a, str_of(text)).p : NULL;
 }
 
+/* The most arguments of a plugin that are listed. */
+#define ARGS_MAX 64
+
+/* The rows of a table of arguments. Only the members that struct plugin_info names are of use. */
+static const struct berth_arg *read_args(const struct elf_image *image, uint64_t address,
+                                         struct arena *a)
+{
+    struct berth_arg *rows = arena_array(a, struct berth_arg, ARGS_MAX + 1);
+    size_t n = 0;
+    while (n < ARGS_MAX &&
+           elf_image_read(image, address + n * sizeof(*rows), &rows[n], sizeof(*rows))) {
+        rows[n].name = copy_text(image, rows[n].name, a);
+        if (!rows[n].name)
+            break;
+        n++;
+    }
+    rows[n] = (struct berth_arg){.name = NULL};
+    return rows;
+}
+
 /* Fills a plugin's struct as it is in the file: its pointers are addresses in the image. */
 static int read_plugin(const struct elf_image *image, uint64_t address, size_t i, struct arena *a,
                        struct plugin_info *info, struct err *reterr)
@@ -54,6 +74,7 @@ static int read_plugin(const struct elf_image *image, uint64_t address, size_t i
     info->abi = p.abi;
     info->struct_size = p.struct_size;
     info->flags = p.flags;
+    info->args = p.args ? read_args(image, (uint64_t)(uintptr_t)p.args, a) : NULL;
     for (int point = 0; point < POINT_COUNT; point++)
         info->points |= (unsigned)plugin_implements(&p, (enum point)point) << point;
     return 0;

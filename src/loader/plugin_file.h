@@ -27,6 +27,8 @@ struct plugin_info {
     size_t struct_size;
     unsigned flags;  /* enum berth_plugin_flags */
     unsigned points; /* bits of enum point */
+    /* The rows of its arguments with their names, kinds and items; NULL: it has no table. */
+    const struct berth_arg *args;
 };
 
 struct plugin_listing {

@@ -16,7 +16,7 @@ import berth
 from tap import check, contains, equal, main, skip, test
 from terminal import type_into
 
-COMMANDS = ("scheduler", "simulate", "explain", "config", "bench", "completion")
+COMMANDS = ("scheduler", "simulate", "explain", "config", "plugin", "bench", "completion")
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -50,9 +50,12 @@ class Installed:
         with open(os.path.join(build, "berth"), "w") as f:
             f.write("#!/bin/sh\nexec " + " ".join(berth.command()) + ' "$@"\n')
         os.chmod(os.path.join(build, "berth"), 0o755)
-        # -o: do not build the program here.
+        os.mkdir(os.path.join(build, "lib"))
+        for name in ("libberth.a", "libberth.so.1"):
+            open(os.path.join(build, "lib", name), "w").close()
+        # -o: do not build the program and the libraries here; test_sdk.py has them.
         sh("make", "-C", berth.ROOT, "--no-print-directory", "install-kube-scheduler",
-           f"BUILD={build}", "-o", f"{build}/berth", "-o", "all", f"DESTDIR={self.dir}/to",
+           f"BUILD={build}", "-o", f"{build}/berth", "-o", "all", "-o", "libs", f"DESTDIR={self.dir}/to",
            "PREFIX=/opt/berth", env={**berth.environment(), "MAKEFLAGS": "", "MAKELEVEL": ""})
         self.to = os.path.join(self.dir, "to", "opt", "berth")
         return self

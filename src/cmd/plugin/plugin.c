@@ -42,6 +42,33 @@ struct str plugin_points_text(unsigned points, struct arena *a)
     return copy;
 }
 
+static const char *const arg_kinds[] = {
+    [BERTH_ARG_BOOL] = "bool",         [BERTH_ARG_INT] = "int",
+    [BERTH_ARG_DOUBLE] = "number",     [BERTH_ARG_STRING] = "string",
+    [BERTH_ARG_DURATION] = "duration", [BERTH_ARG_QUANTITY] = "quantity",
+    [BERTH_ARG_OBJECT] = "object",     [BERTH_ARG_LIST] = "list of",
+    [BERTH_ARG_JSON] = "any",
+};
+
+/* A file may have kinds of a later version. */
+static const char *kind_name(enum berth_arg_kind kind)
+{
+    return (size_t)kind < ARRAY_LEN(arg_kinds) && arg_kinds[kind] ? arg_kinds[kind] : "unknown";
+}
+
+struct str plugin_args_text(const struct berth_arg *args, struct arena *a)
+{
+    struct buf text = BUF_INIT;
+    for (size_t i = 0; args && args[i].name; i++) {
+        buf_add_printf(&text, "%s%s %s", i ? ", " : "", args[i].name, kind_name(args[i].kind));
+        if (args[i].kind == BERTH_ARG_LIST)
+            buf_add_printf(&text, " %s", kind_name(args[i].item));
+    }
+    struct str copy = arena_dup(a, buf_str(&text));
+    buf_release(&text);
+    return copy;
+}
+
 static const struct {
     const char *name;
     int (*run)(struct plugin_command *c, char **words, int n);

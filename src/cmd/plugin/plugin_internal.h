@@ -34,5 +34,7 @@ int plugin_test(struct plugin_command *c, char **words, int n);
 bool plugin_output_is_json(const struct plugin_command *c, int *ret_code);
 /* "preFilter, filter": the sections of a configuration that the points belong to. */
 struct str plugin_points_text(unsigned points, struct arena *a);
+/* "label string, weights list of int". NULL: "". */
+struct str plugin_args_text(const struct berth_arg *args, struct arena *a);
 
 #endif

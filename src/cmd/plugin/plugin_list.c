@@ -33,10 +33,11 @@ static void print(struct buf *out)
 
 /* --- list ------------------------------------------------------------------------------------- */
 
-static const char *args_name(const struct registry *registry, struct str plugin)
+/* The kind of arguments in a configuration, or the table of an out-of-tree plugin. */
+static struct str args_text(const struct registry *registry, struct str plugin, struct arena *a)
 {
     const struct args_kind *kind = args_kind_of(registry->args, plugin);
-    return kind ? kind->name : NULL;
+    return kind ? str_of(kind->name) : plugin_args_text(registry_find(registry, plugin)->args, a);
 }
 
 static bool is_default(const struct registry *registry, struct str plugin)
@@ -73,7 +74,7 @@ static void list_table(const struct loaded_plugins *set, struct buf *out)
         text_table_add(&t, name);
         text_table_add(&t, str_of(source_of(set, name)));
         text_table_add(&t, is_default(&set->registry, name) ? STR("yes") : STR("no"));
-        text_table_add(&t, str_of(args_name(&set->registry, name)));
+        text_table_add(&t, args_text(&set->registry, name, &a));
         text_table_add(&t, plugin_points_text(plugin_points(&set->registry, name), &a));
     }
     text_table_write(&t, 0, out);
@@ -83,6 +84,8 @@ static void list_table(const struct loaded_plugins *set, struct buf *out)
 
 static void list_json(const struct loaded_plugins *set, struct buf *out)
 {
+    struct arena a;
+    arena_init(&a, 0);
     buf_add_char(out, '[');
     for (size_t i = 0; set->registry.plugins[i]; i++) {
         const struct berth_plugin *p = set->registry.plugins[i];
@@ -92,11 +95,13 @@ static void list_json(const struct loaded_plugins *set, struct buf *out)
         json_text(out, "version", p->version);
         json_text(out, "source", source_of(set, name));
         buf_add_printf(out, ",\"default\":%s", is_default(&set->registry, name) ? "true" : "false");
-        json_text(out, "arguments", args_name(&set->registry, name));
+        buf_add_cstr(out, ",\"arguments\":");
+        json_write_str(out, args_text(&set->registry, name, &a));
         json_points(out, plugin_points(&set->registry, name));
         buf_add_char(out, '}');
     }
     buf_add_cstr(out, "\n]\n");
+    arena_release(&a);
 }
 
 int plugin_list(struct plugin_command *c, char **words, int n)
@@ -151,6 +156,7 @@ static void inspect_table(const char *path, const struct plugin_listing *l, stru
                 arena_printf(&a, "%u.%u, struct of %zu bytes", p->abi >> 16, p->abi & 0xffff,
                              p->struct_size));
         add_row(&t, "Extension points:", plugin_points_text(p->points, &a));
+        add_row(&t, "Arguments:", plugin_args_text(p->args, &a));
         buf_clear(&text);
         for (size_t k = 0; k < ARRAY_LEN(flag_names); k++)
             if (p->flags & flag_names[k].flag)
@@ -171,6 +177,8 @@ static void inspect_table(const char *path, const struct plugin_listing *l, stru
 
 static void inspect_json(const char *path, const struct plugin_listing *l, struct buf *out)
 {
+    struct arena a;
+    arena_init(&a, 0);
     for (size_t i = 0; i < l->n; i++) {
         const struct plugin_info *p = &l->plugins[i];
         bool first = true;
@@ -181,6 +189,8 @@ static void inspect_json(const char *path, const struct plugin_listing *l, struc
         buf_add_printf(out, ",\"abi\":\"%u.%u\",\"structSize\":%zu", p->abi >> 16, p->abi & 0xffff,
                        p->struct_size);
         json_points(out, p->points);
+        buf_add_cstr(out, ",\"arguments\":");
+        json_write_str(out, plugin_args_text(p->args, &a));
         buf_add_cstr(out, ",\"flags\":[");
         for (size_t k = 0; k < ARRAY_LEN(flag_names); k++)
             if (p->flags & flag_names[k].flag) {
@@ -194,6 +204,7 @@ static void inspect_json(const char *path, const struct plugin_listing *l, struc
         }
         buf_add_cstr(out, "]}\n");
     }
+    arena_release(&a);
 }
 
 static int inspect_one(const char *path, bool json, struct buf *out)
