@@ -80,13 +80,13 @@ void world_dump(struct world *world);
 
 /*
  * Switches to another, validated configuration between two attempts: its extenders, profiles,
- * plugins and settings replace the current ones. API server and leader election settings do not change. If the
- * new extenders need objects in a form that is not kept, the objects are listed again first.
- * on_reloaded reports the outcome before the replaced configuration is retired. A reload that is
- * superseded while it waits is retired without on_reloaded.
+ * plugins and settings replace the current ones. API server and leader election settings do not
+ * change. If the new extenders need objects in a form that is not kept, the objects are listed
+ * again first. on_reloaded reports the outcome before the replaced configuration is retired. A
+ * reload that is superseded while it waits is retired without on_reloaded.
  *
- * config and registry must live until on_retired is called with their owner. If the reload is refused, by a
- * negative return value or by on_reloaded, it belongs to the caller again.
+ * config and registry must live until on_retired is called with their owner. If the reload is
+ * refused, by a negative return value or by on_reloaded, it belongs to the caller again.
  */
 int world_reload(struct world *world, const struct scheduler_config *config,
                  const struct registry *registry, void *owner, struct err *reterr) MUST_CHECK;

@@ -8,20 +8,20 @@
     extern const char symbol[] __attribute__((visibility("hidden")));                      \
     extern const char symbol##_end[] __attribute__((visibility("hidden")))
 
-FILE_BYTES(template_gitignore, "gitignore");
-FILE_BYTES(template_config, "config.yaml");
-FILE_BYTES(template_scenario, "scenario.yaml");
-FILE_BYTES(template_expected, "expected.txt");
-FILE_BYTES(template_readme, "README.md");
-FILE_BYTES(template_c_source, "c/plugin.c");
-FILE_BYTES(template_c_test, "c/test.c");
-FILE_BYTES(template_c_makefile, "c/Makefile");
-FILE_BYTES(template_cxx_source, "c++/plugin.cc");
-FILE_BYTES(template_cxx_test, "c++/test.cc");
-FILE_BYTES(template_cxx_makefile, "c++/Makefile");
-FILE_BYTES(template_rust_source, "rust/plugin.rs");
+FILE_BYTES(template_gitignore, "gitignore.in");
+FILE_BYTES(template_config, "config.yaml.in");
+FILE_BYTES(template_scenario, "scenario.yaml.in");
+FILE_BYTES(template_expected, "expected.txt.in");
+FILE_BYTES(template_readme, "README.md.in");
+FILE_BYTES(template_c_source, "c/plugin.c.in");
+FILE_BYTES(template_c_test, "c/test.c.in");
+FILE_BYTES(template_c_makefile, "c/Makefile.in");
+FILE_BYTES(template_cxx_source, "c++/plugin.cc.in");
+FILE_BYTES(template_cxx_test, "c++/test.cc.in");
+FILE_BYTES(template_cxx_makefile, "c++/Makefile.in");
+FILE_BYTES(template_rust_source, "rust/plugin.rs.in");
 FILE_BYTES(template_rust_abi, "rust/berth.rs");
-FILE_BYTES(template_rust_makefile, "rust/Makefile");
+FILE_BYTES(template_rust_makefile, "rust/Makefile.in");
 
 #define ROW(lang, path, symbol) {lang, path, symbol, symbol##_end}
 
