@@ -33,6 +33,7 @@ struct engine_options {
     struct metrics *metrics;         /* must outlive the engine; NULL: metrics are off */
     uint64_t seed;
     int64_t max_in_unschedulable; /* ns; 0: five minutes */
+    int64_t max_pd_volumes;       /* KUBE_MAX_PD_VOLS; 0: unset */
     size_t explain_bytes;         /* limit for records of attempts; 0: EXPLAIN_MAX_BYTES */
     bool surveys;                 /* records have every plugin's verdict on every node: survey.h */
     bool no_explain;              /* no records: for measuring what they cost */

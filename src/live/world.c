@@ -71,6 +71,7 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
         .metrics = o->metrics,
         .seed = o->seed,
         .max_in_unschedulable = o->max_in_unschedulable,
+        .max_pd_volumes = o->max_pd_volumes,
         .ports = world_ports(w),
     };
     struct rest_options rest = {.metrics = o->metrics};

@@ -28,6 +28,7 @@ struct framework {
     struct features features;
     struct cache *cache;
     struct cluster *cluster;
+    int64_t max_pd_volumes;            /* KUBE_MAX_PD_VOLS; 0: unset */
     struct scheduler_metrics *metrics; /* NULL: metrics are off */
 
     const struct berth_host *host;     /* what plugins are created with */
@@ -52,6 +53,7 @@ struct framework_options {
     const struct berth_host *host;
     struct cache *cache;
     struct cluster *cluster;
+    int64_t max_pd_volumes;
 };
 
 void framework_init(struct framework *fw, const struct framework_options *options);
@@ -88,6 +90,8 @@ const struct engine_log *handle_log(const struct berth_handle *h);
 /* The time of day, for times in objects; ns since 1970. */
 int64_t handle_wall(const struct berth_handle *h);
 bool handle_feature(const struct berth_handle *h, enum feature feature);
+/* KUBE_MAX_PD_VOLS; 0: unset. */
+int64_t handle_max_pd_volumes(const struct berth_handle *h);
 /* NULL: metrics are off. */
 struct scheduler_metrics *handle_metrics(const struct berth_handle *h);
 
