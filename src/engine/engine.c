@@ -44,6 +44,7 @@ static void init_framework(struct engine *e, const struct engine_options *option
     framework_init(fw, &framework);
     fw->features.on[FEATURE_GANG_SCHEDULING] = features_group_pods(&fw->features);
     fw->metrics = new_metrics(fw, options);
+    fw->registry = options->metrics;
     fw->queue = &e->queue;
     fw->bindings = &e->bindings;
     fw->evictions = &e->evictions;
@@ -205,6 +206,17 @@ void engine_api_done(struct engine *e, uint64_t id, const struct berth_api_resul
 {
     plugin_calls_done(&e->framework.calls, id, result);
     engine_settle(e);
+}
+
+void engine_http_done(struct engine *e, uint64_t id, const struct berth_http_result *result)
+{
+    plugin_calls_got(&e->framework.calls, id, result);
+    engine_settle(e);
+}
+
+void engine_kind_synced(struct engine *e, const struct kind *kind)
+{
+    e->framework.unsynced[kind->id] = false;
 }
 
 void engine_tick(struct engine *e)

@@ -65,7 +65,7 @@ static bool same_extenders(const struct setup *a, const struct setup *b)
 static bool same_instance(const struct berth_handle *h, const struct profile *b)
 {
     const struct berth_handle *g = instance(b, h->id);
-    if (!g || g->plugin != h->plugin || !str_eq(str_of(g->args), str_of(h->args)))
+    if (!g || g->source != h->source || !str_eq(str_of(g->args), str_of(h->args)))
         return false;
     if (str_is(str_of(h->plugin->name), EXTENDER_PLUGIN))
         return same_extenders(h->profile->setup, b->setup);

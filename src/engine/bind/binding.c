@@ -123,7 +123,7 @@ static void failed_at(struct binding_cycle *bc, enum point point, const struct b
 /* --- PreBind and Bind ------------------------------------------------------------------------- */
 
 /* An answer that came later, as if it were a plugin's status. */
-static const struct berth_status *status_of(const struct berth_binding_op *op)
+static const struct berth_status *status_of(const struct binding_call *op)
 {
     struct berth_status *status = &op->binding->bindings->status;
     status_clear(status);
@@ -133,7 +133,7 @@ static const struct berth_status *status_of(const struct berth_binding_op *op)
 }
 
 /* Calls the plugin. Its status becomes the answer, or the answer comes later. */
-static void call_plugin(struct berth_binding_op *op)
+static void call_plugin(struct binding_call *op)
 {
     struct binding_cycle *bc = op->binding;
     struct berth_status *status = &bc->bindings->status;
@@ -143,8 +143,8 @@ static void call_plugin(struct berth_binding_op *op)
     status_clear(status);
     op->began = plugin_begin(bc->cycle);
     enum berth_code code = bc->point == POINT_PRE_BIND
-                               ? p->pre_bind(h->self, bc->cycle, bc->pod, node, op, status)
-                               : p->bind(h->self, bc->cycle, bc->pod, node, op, status);
+                               ? p->pre_bind(h->self, bc->cycle, bc->pod, node, op->op, status)
+                               : p->bind(h->self, bc->cycle, bc->pod, node, op->op, status);
     if (code == BERTH_ASYNC)
         return; /* its answer makes the binding ready */
     op->answered = true;
@@ -154,7 +154,7 @@ static void call_plugin(struct berth_binding_op *op)
 }
 
 /* Upstream's first status of a group that is not Success; the other plugins are cancelled. */
-static void keep_failure(struct berth_binding_op *op)
+static void keep_failure(struct binding_call *op)
 {
     struct binding_cycle *bc = op->binding;
     if (bc->failed.handle)
@@ -169,7 +169,7 @@ static void keep_failure(struct berth_binding_op *op)
 static bool take_answers(struct binding_cycle *bc)
 {
     for (size_t i = 0; i < bc->n_calls; i++) {
-        struct berth_binding_op *op = binding_call(bc, i);
+        struct binding_call *op = binding_call(bc, i);
         if (!op->open || !op->answered)
             continue;
         binding_call_close(op);
@@ -186,7 +186,7 @@ static bool take_answers(struct binding_cycle *bc)
  */
 static bool end_group(struct binding_cycle *bc)
 {
-    const struct berth_binding_op *failure = &bc->failed;
+    const struct binding_call *failure = &bc->failed;
     if (bc->ready || !take_answers(bc))
         return false;
     if (failure->handle) {
@@ -268,7 +268,7 @@ static bool take_extender(struct binding_cycle *bc)
 {
     const struct engine_extender *x =
         &bc->cycle->profile->setup->extenders.v[bc->next_extender - 1];
-    const struct berth_binding_op *op = &bc->first;
+    const struct binding_call *op = &bc->first;
     bc->at_extender = false;
     binding_call_close(&bc->first);
     cycle_mark(bc->cycle);
@@ -289,7 +289,7 @@ static bool take_extender(struct binding_cycle *bc)
 /* Returns whether the Bind plugin skipped the pod. Otherwise the binding waits, or has ended. */
 static bool end_bind(struct binding_cycle *bc)
 {
-    struct berth_binding_op *op = &bc->first;
+    struct binding_call *op = &bc->first;
     if (bc->ready || !op->answered)
         return false;
     binding_call_close(op);
@@ -322,17 +322,24 @@ static void run_bind(struct binding_cycle *bc)
     failed_with(bc, "every Bind plugin skipped the pod");
 }
 
-void binding_write(struct berth_handle *h, const struct berth_pod *pod, struct berth_str node_name,
-                   struct berth_binding_op *op)
+void bindings_write(struct bindings *b, const struct berth_handle *by, berth_op op,
+                    struct str node_name)
 {
-    const struct framework *fw = h->framework;
+    const struct framework *fw = b->framework;
+    struct binding_call *call = map_get(&b->by_op, write_key(&op));
+    if (!call) {
+        engine_log_error(&fw->log, "write_binding was called for an operation that has ended",
+                         KV_CSTR("plugin", by->plugin->name));
+        return;
+    }
+    const struct binding_cycle *bc = call->binding;
     struct write write = {.kind = WRITE_BINDING,
-                          .id = binding_op_expect_answer(op),
-                          .object = pod->object,
-                          .scheduler_name = op->binding->cycle->profile->scheduler_name,
-                          .node_name = str_abi(node_name)};
-    engine_log_as(&fw->log, 3, "Bind.DefaultBinder", "Attempting to bind pod to node", KV_POD(pod),
-                  KV_REF("node", STR(""), write.node_name));
+                          .id = binding_op_expect_answer(call),
+                          .object = bc->pod->object,
+                          .scheduler_name = bc->cycle->profile->scheduler_name,
+                          .node_name = node_name};
+    engine_log_as(&fw->log, 3, "Bind.DefaultBinder", "Attempting to bind pod to node",
+                  KV_POD(bc->pod), KV_REF("node", STR(""), write.node_name));
     framework_submit(fw, &write);
 }
 
@@ -340,7 +347,7 @@ void binding_write(struct berth_handle *h, const struct berth_pod *pod, struct b
 
 bool bindings_write_done(struct bindings *b, uint64_t id, const struct write_result *result)
 {
-    struct berth_binding_op *op = map_del(&b->by_write, write_key(&id));
+    struct binding_call *op = map_del(&b->by_write, write_key(&id));
     if (!op)
         return false;
     op->write_id = 0;
@@ -350,7 +357,7 @@ bool bindings_write_done(struct bindings *b, uint64_t id, const struct write_res
 
 void bindings_extender_done(struct bindings *b, uint64_t id, const struct extender_result *result)
 {
-    struct berth_binding_op *op = map_get(&b->by_write, write_key(&id));
+    struct binding_call *op = map_get(&b->by_write, write_key(&id));
     if (!op || !op->binding->at_extender)
         return;
     map_del(&b->by_write, write_key(&id));
@@ -360,7 +367,7 @@ void bindings_extender_done(struct bindings *b, uint64_t id, const struct extend
 }
 
 /* Permit is over: allowed, rejected, timed out or preempted. */
-static void end_permit(struct binding_cycle *bc, const struct berth_binding_op *answer)
+static void end_permit(struct binding_cycle *bc, const struct binding_call *answer)
 {
     struct bindings *b = bc->bindings;
     if (bc->holds && b->framework->metrics) {
@@ -542,5 +549,5 @@ void binding_start(struct bindings *b, struct berth_queued_pod *queued, struct b
         engine_log(&b->framework->log, 4, "Pod waiting on permit", KV_POD(bc->pod));
         return;
     }
-    end_permit(bc, &(struct berth_binding_op){.code = BERTH_SUCCESS});
+    end_permit(bc, &(struct binding_call){.code = BERTH_SUCCESS});
 }

@@ -36,7 +36,8 @@ void framework_release(struct framework *fw)
         fw->replaced = s->older;
         setup_free(s);
     }
-    INVARIANT(!fw->shared.n);
+    INVARIANT(!fw->shared.n && !fw->handles.n);
+    map_release(&fw->handles);
     vec_release(&fw->shared);
     plugin_calls_release(&fw->calls);
     free_texts(fw->plugin_names.v, fw->plugin_names.n);
@@ -71,6 +72,18 @@ berth_state_key framework_state_key(struct framework *fw, struct str name)
             return (berth_state_key)(i + 1);
     vec_push(&fw->state_keys, str_of(str_dup(name)));
     return (berth_state_key)fw->state_keys.n;
+}
+
+void framework_add_handle(struct framework *fw, struct berth_handle *h)
+{
+    h->framework = fw;
+    h->serial = ++fw->last_serial;
+    map_put(&fw->handles, write_key(&h->serial), h);
+}
+
+void framework_remove_handle(struct berth_handle *h)
+{
+    map_del(&h->framework->handles, write_key(&h->serial));
 }
 
 struct profile *framework_profile(const struct framework *fw, struct str scheduler_name)

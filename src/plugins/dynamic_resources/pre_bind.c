@@ -34,7 +34,7 @@ struct claim_binding {
     struct claims_state *state;
     const struct berth_pod *pod; /* lives as long as op */
     struct str node_name;        /* of op */
-    struct berth_binding_op *op;
+    berth_op op;
     size_t slot;          /* in self->bindings */
     size_t index;         /* the claim under way */
     struct object *claim; /* its latest version; NULL: none under way */
@@ -137,13 +137,13 @@ static bool goes_on(struct claim_binding *b, const struct berth_api_result *resu
 static void end(struct claim_binding *b, enum berth_code code, struct str why)
 {
     struct dynamic_resources *self = b->self;
-    struct berth_binding_op *op = b->op;
+    berth_op op = b->op;
     if (code != BERTH_SUCCESS)
         engine_log(self->log, 5, "dynamic resource plugin failed", KV_POD(b->pod),
                    KV_STR("err", why));
     leave_plugin(b);
     free_binding(b);
-    self->host->op_done(op, code, abi_str(why));
+    self->host->op_done(self->handle, op, code, abi_str(why));
 }
 
 static struct used_claim *current(const struct claim_binding *b)
@@ -624,8 +624,12 @@ static void wait_for_devices(struct claim_binding *b)
     struct buf note = BUF_INIT;
     buf_add_printf(&note, "waiting for binding conditions for device on node %.*s",
                    STR_ARG(b->node_name));
-    self->host->event(self->handle, b->pod, false, BERTH_STR("BindingConditionsPending"),
-                      BERTH_STR("Scheduling"), abi_str(buf_str(&note)));
+    self->host->event(self->handle,
+                      &(struct berth_event){.struct_size = sizeof(struct berth_event),
+                                            .pod = b->pod,
+                                            .reason = BERTH_STR("BindingConditionsPending"),
+                                            .action = BERTH_STR("Scheduling"),
+                                            .note = abi_str(buf_str(&note))});
     buf_release(&note);
     b->began = self->host->now(self->handle);
     look_at_devices(b);
@@ -634,8 +638,7 @@ static void wait_for_devices(struct claim_binding *b)
 /* --- the start -------------------------------------------------------------------------------- */
 
 enum berth_code dra_pre_bind(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
-                             struct berth_str node_name, struct berth_binding_op *op,
-                             struct berth_status *status)
+                             struct berth_str node_name, berth_op op, struct berth_status *status)
 {
     struct dynamic_resources *self = ctx;
     struct claims_state *s = self->shared ? dra_state(self, cycle) : NULL;
@@ -661,7 +664,7 @@ enum berth_code dra_pre_bind(void *ctx, struct berth_cycle *cycle, const struct 
 
 /* Unreserve follows and gives back what is pending, except for a request that is under way. */
 void dra_pre_bind_cancel(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
-                         struct berth_binding_op *op)
+                         berth_op op)
 {
     (void)cycle;
     struct dynamic_resources *self = ctx;
@@ -683,6 +686,6 @@ void dra_pre_bind_cancel(void *ctx, struct berth_cycle *cycle, const struct bert
     b->pod_uid = str_dup(pod->pod->metadata.uid);
     b->state = NULL;
     b->pod = NULL;
-    b->op = NULL;
+    b->op = 0;
     vec_push(&b->shared->orphans, b);
 }
