@@ -5,7 +5,6 @@
  * On nodes where a CSI driver serves the disks, NodeVolumeLimits counts them instead.
  */
 #include "engine/framework/framework.h"
-#include "engine/framework/signature.h"
 #include "plugins/common/claims.h"
 #include "plugins/common/csi_translation.h"
 #include "plugins/common/in_tree.h"
@@ -46,13 +45,6 @@ static int create(enum cloud cloud, const struct berth_host *host, struct berth_
     self->exceeded = host->reason(h, BERTH_STR("node(s) exceed max volume count"));
     *ret_self = self;
     return 0;
-}
-
-static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
-{
-    (void)ctx;
-    key_add_volumes(s->out, pod->pod);
-    return BERTH_SUCCESS;
 }
 
 /* --- disks ------------------------------------------------------------------------------------ */
@@ -249,8 +241,8 @@ static void events(void *ctx, struct berth_registrar *r)
         return create(cloud, host, h, ret_self);                                              \
     }                                                                                         \
     const struct berth_plugin id##_limits_plugin = {                                          \
-        PLUGIN_HEAD(plugin_name), .create = create_##id, .destroy = free, .events = events,   \
-        .pre_filter = pre_filter, .filter = filter,      .sign = sign}
+        PLUGIN_HEAD(plugin_name), .create = create_##id,    .destroy = free,                  \
+        .events = events,         .pre_filter = pre_filter, .filter = filter}
 
 CLOUD_PLUGIN(ebs, EBS, "EBSLimits");
 CLOUD_PLUGIN(gce_pd, GCE_PD, "GCEPDLimits");
