@@ -21,9 +21,10 @@ static void read_object(const struct berth_extender_object *object)
         check(value.n == 0 || value.p);
     if (berth_extender_field(object, &value, "spec", "a", NULL))
         check(value.n == 0 || value.p);
-    check(berth_extender_pod_request(object, "cpu") == berth_extender_pod_request(object, "cpu"));
-    check(berth_extender_node_allocatable(object, "cpu") ==
-          berth_extender_node_allocatable(object, "cpu"));
+    int64_t requested = berth_extender_pod_request(object, "cpu");
+    check(requested == berth_extender_pod_request(object, "cpu"));
+    int64_t allocatable = berth_extender_node_allocatable(object, "cpu");
+    check(allocatable == berth_extender_node_allocatable(object, "cpu"));
 }
 
 static void decide(struct berth_extender_call *call)

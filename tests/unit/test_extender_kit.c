@@ -230,7 +230,7 @@ static void test_garbage(void **state)
          "NodeNameToMetaVictims: Pods: line 1, column 8: UID: expected a string"},
         {EXTENDER_CALL_PREEMPT,
          "{" THE_POD ",'NodeNameToMetaVictims':{'a':{'NumPDBViolations':'x'}}}",
-         "NodeNameToMetaVictims: NumPDBViolations: line 1, column 6: n: expected an integer"},
+         "NodeNameToMetaVictims: NumPDBViolations: line 1, column 6: n: expected a whole number"},
         {EXTENDER_CALL_BIND, "{'PodName':'p'}", "PodName and Node are required"},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -464,6 +464,7 @@ static int dial(const struct serving_kit *s)
                              .sin_port = htons(berth_extender_port(s->server)),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
     assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
     return fd;
 }
