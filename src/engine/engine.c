@@ -152,7 +152,8 @@ struct engine *engine_free(struct engine *e)
 
 void engine_set_verbosity(struct engine *e, int verbosity)
 {
-    e->framework.log.verbosity = e->framework.log.fn ? verbosity : -1;
+    __atomic_store_n(&e->framework.log.verbosity, e->framework.log.fn ? verbosity : -1,
+                     __ATOMIC_RELAXED);
 }
 
 void engine_log_plugins(const struct engine *e)

@@ -65,6 +65,8 @@ void engine_posted(struct engine *engine, struct engine_post *post);
 void engine_post_free(struct engine_post *post);
 /* Work for another thread (ports.work) has been done. Takes over the work. */
 void engine_work_done(struct engine *engine, struct engine_work *work);
+/* The same if the engine ends before the work has begun, or before its result was passed on. */
+void engine_work_drop(struct engine_work *work);
 /* Time has passed: flushes queues, Permit timeouts and the timers of plugins. Must be called at
  * engine_next_wake. */
 void engine_tick(struct engine *engine);

@@ -331,7 +331,7 @@ static bool all_placed(const struct sim *sim)
 static int run(struct simulate *s)
 {
     struct err err;
-    struct sim *sim;
+    struct sim *sim = NULL;
     struct registry registry;
     registry_init(&registry, &in_tree_registry);
     int r = registry_merge(&registry, out_of_tree_plugins, &err);
@@ -345,14 +345,15 @@ static int run(struct simulate *s)
                                   .max_attempts = (uint32_t)s->attempts,
                                   .no_controllers = !s->controllers};
     if (r == 0 && good)
-        good = load(s);
-    if (r == 0 && good)
         r = sim_new(&options, &sim, &err);
     registry_release(&registry);
     if (r < 0)
         return cmd_fail(EXIT_FAILED, "%s", err.msg);
-    if (!good)
+    /* Now it is known which custom resources plugins want. */
+    if (!good || !load(s)) {
+        sim_free(sim);
         return EXIT_FAILED;
+    }
     play(s, sim);
     print_result(s, sim);
     bool pending = s->fail_on_pending && !all_placed(sim);
