@@ -228,6 +228,11 @@ $(BUILD)/berth-controllers: $(BUILD)/tests/controllers/controllers.o $(BUILD)/li
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 
+# The extender of docs/tutorials/extender.md.
+$(BUILD)/my-scheduler-extender: $(BUILD)/examples/extender/extender.o $(BUILD)/libcmd.a $(BUILD)/libberth.a
+	$(call step,LD)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
 # berth that counts its own work, for tests/e2e/test_growth.py: see tests/counting.
 COUNT_WRAP := memcpy memmove memset memcmp malloc calloc realloc reallocarray free \
 	engine_schedule_one engine_object_changed engine_write_done engine_tick
@@ -279,7 +284,7 @@ check: deps-test
 instructions: $(BUILD)/berth
 	@tests/bench/instructions.py $(if $(RECORD),--record) --berth $<
 
-e2e-bins: $(BUILD)/berth $(BUILD)/berth-test $(BUILD)/berth-load $(BUILD)/berth-controllers
+e2e-bins: $(BUILD)/berth $(BUILD)/berth-test $(BUILD)/my-scheduler-extender $(BUILD)/berth-load $(BUILD)/berth-controllers
 unit-bins: $(BUILD)/berth-unit
 unit: unit-bins
 	@tests/run.py --unit $(BUILD) $(T)

@@ -39,7 +39,8 @@ static void init_framework(struct engine *e, const struct engine_options *option
                                           .features = options->features,
                                           .host = &engine_host,
                                           .cache = &e->cache,
-                                          .cluster = &e->cluster};
+                                          .cluster = &e->cluster,
+                                          .max_pd_volumes = options->max_pd_volumes};
     framework_init(fw, &framework);
     fw->features.on[FEATURE_GANG_SCHEDULING] = features_group_pods(&fw->features);
     fw->metrics = new_metrics(fw, options);
@@ -151,7 +152,8 @@ struct engine *engine_free(struct engine *e)
 
 void engine_set_verbosity(struct engine *e, int verbosity)
 {
-    e->framework.log.verbosity = e->framework.log.fn ? verbosity : -1;
+    __atomic_store_n(&e->framework.log.verbosity, e->framework.log.fn ? verbosity : -1,
+                     __ATOMIC_RELAXED);
 }
 
 void engine_log_plugins(const struct engine *e)

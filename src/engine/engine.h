@@ -33,6 +33,7 @@ struct engine_options {
     struct metrics *metrics;         /* must outlive the engine; NULL: metrics are off */
     uint64_t seed;
     int64_t max_in_unschedulable; /* ns; 0: five minutes */
+    int64_t max_pd_volumes;       /* KUBE_MAX_PD_VOLS; 0: unset */
     size_t explain_bytes;         /* limit for records of attempts; 0: EXPLAIN_MAX_BYTES */
     bool surveys;                 /* records have every plugin's verdict on every node: survey.h */
     bool no_explain;              /* no records: for measuring what they cost */
@@ -64,6 +65,8 @@ void engine_posted(struct engine *engine, struct engine_post *post);
 void engine_post_free(struct engine_post *post);
 /* Work for another thread (ports.work) has been done. Takes over the work. */
 void engine_work_done(struct engine *engine, struct engine_work *work);
+/* The same if the engine ends before the work has begun, or before its result was passed on. */
+void engine_work_drop(struct engine_work *work);
 /* Time has passed: flushes queues, Permit timeouts and the timers of plugins. Must be called at
  * engine_next_wake. */
 void engine_tick(struct engine *engine);

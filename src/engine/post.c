@@ -60,6 +60,11 @@ void engine_posted(struct engine *e, struct engine_post *p)
 
 void engine_work_done(struct engine *e, struct engine_work *work)
 {
-    work->done(work);
+    work->done(work, false);
     engine_settle(e);
+}
+
+void engine_work_drop(struct engine_work *work)
+{
+    work->done(work, true);
 }

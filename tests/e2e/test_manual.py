@@ -79,7 +79,9 @@ def make_install_puts_everything_in_its_place(i):
     found = sorted(os.path.relpath(os.path.join(at, f), i.to)
                    for at, _, files in os.walk(i.to) for f in files)
     equal(found, sorted([
-        "bin/berth", "bin/kube-scheduler", "include/berth/plugin.h",
+        "bin/berth", "bin/kube-scheduler", "include/berth/extender.h", "include/berth/plugin.h",
+        "include/berth/scheduler.h", "lib/libberth.a", "lib/libberth.so", "lib/libberth.so.1",
+        "lib/pkgconfig/berth.pc",
         "lib/systemd/system/berth.service",
         "share/bash-completion/completions/berth",
         "share/bash-completion/completions/kube-scheduler",
@@ -87,7 +89,7 @@ def make_install_puts_everything_in_its_place(i):
         "share/fish/vendor_completions.d/kube-scheduler.fish",
         "share/man/man1/berth-bench.1", "share/man/man1/berth-completion.1",
         "share/man/man1/berth-config.1", "share/man/man1/berth-explain.1",
-        "share/man/man1/berth-simulate.1",
+        "share/man/man1/berth-plugin.1", "share/man/man1/berth-simulate.1",
         "share/man/man1/berth.1", "share/man/man8/berth-scheduler.8",
         "share/man/man8/kube-scheduler.8", "share/zsh/site-functions/_berth"]))
     contains(sh(i.path("bin/kube-scheduler"), "--version"), "Kubernetes v1.36")

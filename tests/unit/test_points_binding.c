@@ -613,7 +613,7 @@ static void begin_parallel(struct fixture *f, bool cancellable)
         static const char *const names[] = {"A", "B", "C"};
         struct puppet *p = puppet_add(names[i], AT(PRE_BIND));
         p->hook = keep_each_op;
-        p->plugin.flags |= i < 2 ? BERTH_PLUGIN_PARALLEL_PRE_BIND : 0;
+        p->plugin.flags |= BERTH_PLUGIN_NONBLOCKING | (i < 2 ? BERTH_PLUGIN_PARALLEL_PRE_BIND : 0);
         p->plugin.pre_bind_cancel = cancellable ? note_cancelled : NULL;
     }
     puppet_scene(f, 1);

@@ -36,7 +36,7 @@ static const char usage[] =
 
 /* --- convert ---------------------------------------------------------------------------------- */
 
-/* Names the plugins that kube-scheduler has removed: the output works with berth only. */
+/* Names the plugins that kube-scheduler has removed: v1 refuses them, or only berth has them. */
 static void note_legacy(const struct config_command *c, const struct scheduler_config *config)
 {
     for (size_t i = 0; i < config->profiles.n; i++) {
@@ -48,7 +48,10 @@ static void note_legacy(const struct config_command *c, const struct scheduler_c
         if (profile_plan_init(&plan, c->registry, &c->features, &config->profiles.v[i], &err) < 0)
             continue;
         for (size_t k = 0; k < plan.needed.n; k++)
-            if (plugin_is_legacy(plan.needed.v[k]))
+            if (plugin_is_removed(plan.needed.v[k]))
+                fprintf(stderr, "berth: %s%s: %.*s is left out: v1 has only NodeVolumeLimits\n",
+                        config->file, where, STR_ARG(plan.needed.v[k]));
+            else if (plugin_is_legacy(plan.needed.v[k]))
                 fprintf(stderr,
                         "berth: %s%s: kube-scheduler no longer has %.*s, only berth supports it\n",
                         config->file, where, STR_ARG(plan.needed.v[k]));

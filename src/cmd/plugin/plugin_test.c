@@ -292,15 +292,19 @@ static int simulate(struct trial *t)
     struct err err;
     if (sim_new(&options, &sim, &err) < 0)
         return cmd_fail(EXIT_FAILED, "%s", err.msg);
-    for (size_t i = 0; i < t->n_stages; i++) {
+    /* Now it is known which custom resources plugins want. */
+    bool good = load_scenario(t);
+    for (size_t i = 0; good && i < t->n_stages; i++) {
         sim_load(sim, &t->stages[i]);
         sim_run(sim);
     }
-    engine_explain_each(sim->engine, STR(""), STR(""),
-                        (struct explain_reader){.fn = on_attempt, .ctx = t});
-    print_summary(t, sim);
+    if (good) {
+        engine_explain_each(sim->engine, STR(""), STR(""),
+                            (struct explain_reader){.fn = on_attempt, .ctx = t});
+        print_summary(t, sim);
+    }
     sim_free(sim);
-    return EXIT_DONE;
+    return good ? EXIT_DONE : EXIT_FAILED;
 }
 
 static int run(struct trial *t)
@@ -308,7 +312,7 @@ static int run(struct trial *t)
     t->n_stages = t->command->then.n + 1;
     t->stages = xcalloc(t->n_stages, sizeof(*t->stages));
     scenario_init(&t->stages[0]);
-    int code = load_config(t) && load_scenario(t) ? simulate(t) : EXIT_FAILED;
+    int code = load_config(t) ? simulate(t) : EXIT_FAILED;
     for (size_t i = t->n_stages; i-- > 0;)
         scenario_release(&t->stages[i]);
     free(t->stages);

@@ -395,6 +395,20 @@ static void start_reloader(struct scheduler *s, struct loaded_config *loaded)
     reloader_start(s->reloader);
 }
 
+/* For EBSLimits and the like; 0: not set. */
+static int64_t max_pd_volumes(void)
+{
+    static const char name[] = "KUBE_MAX_PD_VOLS";
+    const char *text = getenv(name);
+    int64_t max = 0;
+    if (!text || !text[0])
+        return 0;
+    if (str_to_i64(str_of(text), &max) && max > 0)
+        return max;
+    log_error("Unable to parse maximum PD volumes value, using default", KV_CSTR(name, text));
+    return 0;
+}
+
 /* If s->reloader is set afterwards, it owns the configuration. */
 static int start(struct scheduler *s, struct loaded_config *loaded, struct err *reterr)
 {
@@ -415,6 +429,7 @@ static int start(struct scheduler *s, struct loaded_config *loaded, struct err *
         .version = &KUBE_GIT_VERSION[1], /* without the v */
         .seed = rand_entropy(),
         .max_in_unschedulable = s->options->deprecated.max_in_unschedulable,
+        .max_pd_volumes = max_pd_volumes(),
         .metrics = s->metrics,
     };
     r = world_new(&world, &world_callbacks, s, &s->world, reterr);

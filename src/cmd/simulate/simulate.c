@@ -345,18 +345,15 @@ static int run(struct simulate *s)
                                   .max_attempts = (uint32_t)s->attempts,
                                   .no_controllers = !s->controllers};
     if (good)
-        good = load(s);
-    if (good)
         r = sim_new(&options, &sim, &err);
-    int code = good ? EXIT_DONE : EXIT_FAILED;
-    if (r < 0)
-        code = cmd_fail(EXIT_FAILED, "%s", err.msg);
-    if (sim) {
+    int code = r < 0 ? cmd_fail(EXIT_FAILED, "%s", err.msg) : EXIT_FAILED;
+    /* Now it is known which custom resources plugins want. */
+    if (sim && load(s)) {
         play(s, sim);
         print_result(s, sim);
         code = s->fail_on_pending && !all_placed(sim) ? EXIT_PENDING : EXIT_DONE;
-        sim_free(sim);
     }
+    sim_free(sim);
     loaded_plugins_unref(plugins);
     return code;
 }

@@ -132,25 +132,95 @@ static const struct berth_status *status_of(const struct binding_call *op)
     return status;
 }
 
-/* Calls the plugin. Its status becomes the answer, or the answer comes later. */
-static void call_plugin(struct binding_call *op)
+static enum berth_code run_plugin(const struct binding_call *call, struct berth_status *status)
 {
-    struct binding_cycle *bc = op->binding;
-    struct berth_status *status = &bc->bindings->status;
-    const struct berth_handle *h = op->handle;
+    const struct binding_cycle *bc = call->binding;
+    const struct berth_handle *h = call->handle;
     const struct berth_plugin *p = h->plugin;
     struct berth_str node = abi_str(bc->node_name);
-    status_clear(status);
-    op->began = plugin_begin(bc->cycle);
-    enum berth_code code = bc->point == POINT_PRE_BIND
-                               ? p->pre_bind(h->self, bc->cycle, bc->pod, node, op->op, status)
-                               : p->bind(h->self, bc->cycle, bc->pod, node, op->op, status);
+    return bc->point == POINT_PRE_BIND
+               ? p->pre_bind(h->self, bc->cycle, bc->pod, node, call->op, status)
+               : p->bind(h->self, bc->cycle, bc->pod, node, call->op, status);
+}
+
+/* The plugin's status becomes the answer, or the answer comes later and makes the binding ready. */
+static void take_status(struct binding_call *call, enum berth_code code,
+                        const struct berth_status *status)
+{
     if (code == BERTH_ASYNC)
-        return; /* its answer makes the binding ready */
-    op->answered = true;
-    op->code = code;
+        return;
+    call->answered = true;
+    call->code = code;
+    buf_clear(&call->reason);
     if (code != BERTH_SUCCESS)
-        status_write(status, &bc->bindings->framework->reasons, &op->reason);
+        status_write(status, &call->binding->bindings->framework->reasons, &call->reason);
+}
+
+/* A plugin that may block, on a worker. */
+struct bind_work {
+    struct engine_work work;
+    struct binding_call *call;
+    struct berth_status status;
+    enum berth_code code;
+};
+
+static void run_work(struct engine_work *work)
+{
+    struct bind_work *w = CONTAINER_OF(work, struct bind_work, work);
+    w->code = run_plugin(w->call, &w->status);
+}
+
+/* It was to be cancelled while the worker had it. */
+static void cancel_late(struct binding_call *call)
+{
+    const struct binding_cycle *bc = call->binding;
+    call->handle->plugin->pre_bind_cancel(call->handle->self, bc->cycle, bc->pod, call->op);
+    binding_call_close(call);
+}
+
+static void work_done(struct engine_work *work, bool dropped)
+{
+    struct bind_work *w = CONTAINER_OF(work, struct bind_work, work);
+    struct binding_call *call = w->call;
+    call->running = false;
+    if (!dropped) {
+        take_status(call, w->code, &w->status);
+        if (!call->answered && call->cancelled)
+            cancel_late(call);
+        if (call->answered || !call->binding->n_open)
+            binding_make_ready(call->binding);
+    }
+    status_release(&w->status);
+    free(w);
+}
+
+static void start_work(struct binding_call *call)
+{
+    const struct ports *ports = &call->binding->bindings->framework->ports;
+    struct bind_work *w = xnew(struct bind_work);
+    *w = (struct bind_work){.work = {.run = run_work, .done = work_done}, .call = call};
+    status_init(&w->status);
+    call->running = true;
+    ports->work(ports->ctx, &w->work);
+}
+
+static bool may_block(const struct berth_handle *h)
+{
+    return !(h->plugin->flags & BERTH_PLUGIN_NONBLOCKING);
+}
+
+static void call_plugin(struct binding_call *call)
+{
+    struct binding_cycle *bc = call->binding;
+    struct berth_status *status = &bc->bindings->status;
+    call->began = plugin_begin(bc->cycle);
+    if (may_block(call->handle) && bc->bindings->framework->ports.work) {
+        start_work(call);
+        return;
+    }
+    status_clear(status);
+    enum berth_code code = run_plugin(call, status);
+    take_status(call, code, status);
 }
 
 /* Upstream's first status of a group that is not Success; the other plugins are cancelled. */
@@ -170,7 +240,7 @@ static bool take_answers(struct binding_cycle *bc)
 {
     for (size_t i = 0; i < bc->n_calls; i++) {
         struct binding_call *op = binding_call(bc, i);
-        if (!op->open || !op->answered)
+        if (!op->open || !binding_call_has_answer(op))
             continue;
         binding_call_close(op);
         plugin_end(bc->cycle, op->handle, METRIC_PRE_BIND, op->code, op->began);
@@ -202,7 +272,7 @@ static bool end_group(struct binding_cycle *bc)
 
 static bool may_run_beside_others(const struct berth_handle *h)
 {
-    return h->plugin->flags & BERTH_PLUGIN_PARALLEL_PRE_BIND;
+    return (h->plugin->flags & BERTH_PLUGIN_PARALLEL_PRE_BIND) && !may_block(h);
 }
 
 /*
@@ -290,7 +360,7 @@ static bool take_extender(struct binding_cycle *bc)
 static bool end_bind(struct binding_cycle *bc)
 {
     struct binding_call *op = &bc->first;
-    if (bc->ready || !op->answered)
+    if (bc->ready || !binding_call_has_answer(op))
         return false;
     binding_call_close(op);
     plugin_end(bc->cycle, op->handle, METRIC_BIND, op->code, op->began);

@@ -156,6 +156,10 @@ void binding_calls_cancel(struct binding_cycle *bc)
         const struct berth_handle *h = op->handle;
         if (!op->open || op->answered || !h || !h->plugin->pre_bind_cancel)
             continue;
+        if (op->running) {
+            op->cancelled = true;
+            continue;
+        }
         h->plugin->pre_bind_cancel(h->self, bc->cycle, bc->pod, op->op);
         binding_call_close(op);
     }
@@ -183,7 +187,8 @@ void binding_op_answer(struct binding_call *op, const struct berth_handle *by, e
     op->answered_by = by;
     buf_clear(&op->reason);
     buf_add_str(&op->reason, reason);
-    binding_make_ready(op->binding);
+    if (!op->running)
+        binding_make_ready(op->binding);
 }
 
 /* An id that was given out and is not in use any more belongs to a binding that has ended. */

@@ -49,6 +49,8 @@ struct binding_call {
     const struct berth_handle *handle; /* whose answer; NULL: Permit, an extender */
     int64_t began;                     /* metrics: when the plugin was called, in a sampled cycle */
     uint64_t write_id;                 /* the write or extender call it waits for; 0: none */
+    bool running;                      /* a worker runs the plugin: the cycle is its own */
+    bool cancelled;                    /* is to be cancelled when the worker has returned */
     bool open;                         /* the answer has not been taken */
     bool answered;                     /* it has come; the first one counts */
     enum berth_code code;
@@ -110,7 +112,11 @@ void binding_calls_open(struct binding_cycle *bc, struct berth_handle *const *ha
 struct binding_call *binding_call(struct binding_cycle *bc, size_t i);
 /* The answer is taken: later answers and writes of this call are ignored. */
 void binding_call_close(struct binding_call *op);
-/* Closes the open calls of plugins that can cancel them. */
+static inline bool binding_call_has_answer(const struct binding_call *call)
+{
+    return call->answered && !call->running;
+}
+/* Closes the open calls of plugins that can cancel them; those of workers when they return. */
 void binding_calls_cancel(struct binding_cycle *bc);
 /* Puts the binding on the list of ready ones. */
 void binding_make_ready(struct binding_cycle *bc);

@@ -173,3 +173,9 @@ int registry_merge(struct registry *r, const struct berth_plugin *const *plugins
     }
     return 0;
 }
+
+bool plugin_is_removed(struct str name)
+{
+    return str_is(name, "AzureDiskLimits") || str_is(name, "CinderLimits") ||
+           str_is(name, "EBSLimits") || str_is(name, "GCEPDLimits");
+}

@@ -50,6 +50,8 @@ unsigned plugin_points(const struct registry *r, struct str name);
 bool plugin_extends(const struct registry *r, struct str name, enum point point);
 /* A plugin of releases up to 1.22 (SelectorSpread: 1.28) that 1.36 does not have. */
 bool plugin_is_legacy(struct str name);
+/* Does v1 refuse the plugin, which only files of older versions run? */
+bool plugin_is_removed(struct str name);
 
 /* The default multiPoint section; ret_defaults has room for n_defaults. Returns their number. */
 size_t registry_defaults(const struct registry *r, const struct features *features,

@@ -11,7 +11,8 @@ void framework_init(struct framework *fw, const struct framework_options *option
                                      .ctx = options->ports.ctx},
                              .host = options->host,
                              .cache = options->cache,
-                             .cluster = options->cluster};
+                             .cluster = options->cluster,
+                             .max_pd_volumes = options->max_pd_volumes};
     rand_seed(&fw->rand, options->seed);
     reasons_init(&fw->reasons);
     plugin_calls_init(&fw->calls);
@@ -111,6 +112,11 @@ int64_t handle_wall(const struct berth_handle *h)
 bool handle_feature(const struct berth_handle *h, enum feature feature)
 {
     return h->framework->features.on[feature];
+}
+
+int64_t handle_max_pd_volumes(const struct berth_handle *h)
+{
+    return h->framework->max_pd_volumes;
 }
 
 struct scheduler_metrics *handle_metrics(const struct berth_handle *h)

@@ -29,6 +29,7 @@ struct framework {
     struct features features;
     struct cache *cache;
     struct cluster *cluster;
+    int64_t max_pd_volumes;            /* KUBE_MAX_PD_VOLS; 0: unset */
     struct scheduler_metrics *metrics; /* NULL: metrics are off */
     struct metrics *registry;          /* the same: for metrics of plugins */
 
@@ -58,6 +59,7 @@ struct framework_options {
     const struct berth_host *host;
     struct cache *cache;
     struct cluster *cluster;
+    int64_t max_pd_volumes;
 };
 
 void framework_init(struct framework *fw, const struct framework_options *options);
@@ -102,6 +104,8 @@ const struct engine_log *handle_log(const struct berth_handle *h);
 /* The time of day, for times in objects; ns since 1970. */
 int64_t handle_wall(const struct berth_handle *h);
 bool handle_feature(const struct berth_handle *h, enum feature feature);
+/* KUBE_MAX_PD_VOLS; 0: unset. */
+int64_t handle_max_pd_volumes(const struct berth_handle *h);
 /* NULL: metrics are off. */
 struct scheduler_metrics *handle_metrics(const struct berth_handle *h);
 

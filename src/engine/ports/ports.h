@@ -76,8 +76,9 @@ struct engine_post;
 
 /* Work of the engine for another thread. */
 struct engine_work {
-    void (*run)(struct engine_work *work);  /* on any thread */
-    void (*done)(struct engine_work *work); /* called by engine_work_done; frees it */
+    void (*run)(struct engine_work *work); /* on any thread */
+    /* Called by engine_work_done; frees it. dropped: its result does not count any more. */
+    void (*done)(struct engine_work *work, bool dropped);
 };
 
 /* The longest time for which Permit can hold a pod (upstream: maxTimeout). */
@@ -115,7 +116,8 @@ struct ports {
     bool (*is_engine_thread)(void *ctx);
     /*
      * Work that may block: calls work->run on a thread of its own, then engine_work_done on the
-     * engine's. NULL: it is done at once, by the engine.
+     * engine's, or drops it when the engine is about to end. NULL: it is done at once, by the
+     * engine.
      */
     void (*work)(void *ctx, struct engine_work *work);
     void (*decided)(void *ctx, const struct decision *decision); /* NULL is allowed */
