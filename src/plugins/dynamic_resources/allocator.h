@@ -28,6 +28,15 @@
 /* More results per claim are refused: AllocationResultsMaxSize. */
 #define ALLOCATION_RESULTS_MAX 32
 
+/* Points of the first alternative (upstream: FirstAvailableDeviceRequestMaxSize). */
+#define ALLOCATION_POINTS_MAX 8
+
+/* What an alternative of a request adds to the score of a node. */
+static inline int64_t allocation_points(size_t alternative)
+{
+    return ALLOCATION_POINTS_MAX - (int64_t)alternative;
+}
+
 enum allocation_verdict {
     ALLOCATION_FOUND,
     /* The node does not have the devices: "cannot allocate all claims". */
@@ -51,6 +60,7 @@ struct allocation {
     /* Set by allocator_allocate. */
     struct allocation_result *results; /* one per claim if found; without allocation_timestamp */
     size_t n;
+    int64_t score;    /* if found: points of the alternatives that are used */
     struct str error; /* upstream's text */
 };
 
@@ -68,5 +78,12 @@ struct allocator *allocator_free(struct allocator *a);
  */
 enum allocation_verdict allocator_allocate(const struct allocator *a, const struct node *node,
                                            struct allocation *allocation);
+/*
+ * What a search would find, if that is known without one: ALLOCATION_FOUND with its score,
+ * ALLOCATION_NONE or ALLOCATION_FAILED_ON_NODE. Engine's thread; `slot` is a small number of the
+ * node, which makes it fast.
+ */
+bool allocator_recall(const struct allocator *a, const struct node *node, size_t slot,
+                      enum allocation_verdict *ret_verdict, int64_t *ret_score);
 
 #endif

@@ -232,6 +232,7 @@ static enum berth_code check_claims(struct claims_state *s, bool in_group,
 {
     for (size_t i = 0; i < s->n; i++) {
         struct used_claim *used = &s->v[i];
+        s->n_allocated += used->claim->status.allocation != NULL;
         enum berth_code code = used->claim->status.allocation
                                    ? check_allocated(s, used, status)
                                    : check_unallocated(s, used, in_group, status);
@@ -282,6 +283,8 @@ static void prepare_allocator(struct claims_state *s, const struct berth_cycle *
         s->to_allocate[n++] = extended ? full_extended_claim(s, pod) : used->claim;
     }
     s->scores &= s->plugin->gates.prioritized_list;
+    if (s->scores)
+        s->fixed_score = dra_fixed_score(s);
     if (!s->n_unallocated)
         return;
     s->n_nodes = s->plugin->host->columns(cycle)->n;
