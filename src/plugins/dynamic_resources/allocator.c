@@ -301,14 +301,24 @@ enum allocation_verdict allocator_allocate(const struct allocator *a, const stru
     return (enum allocation_verdict)known.verdict;
 }
 
-bool allocator_recall(const struct allocator *a, const struct node *node, size_t slot,
-                      enum allocation_verdict *ret_verdict, int64_t *ret_score)
+void allocator_recall(const struct allocator *a, struct recalled *r)
 {
-    struct known_verdict known;
-    const struct device_node *at = is_memorable(a) ? devices_node_at(a->devices, node, slot) : NULL;
-    if (!at || !memo_recall(a->devices, a->memo, at, &known))
-        return false;
-    *ret_verdict = (enum allocation_verdict)known.verdict;
-    *ret_score = known.score;
-    return true;
+    const struct devices *d = a->devices;
+    r->found = r->none = r->failed = 0;
+    if (!is_memorable(a))
+        return;
+    const struct device_node *const *kept = devices_nodes_at(a->devices, r->first, 64);
+    for (uint64_t left = r->asked; left; left &= left - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(left);
+        const struct device_node *node = kept[i];
+        struct known_verdict known;
+        if (!device_node_is(d, node, r->nodes[i]))
+            node = devices_find_at(a->devices, r->nodes[i], r->first + i);
+        if (!node || !memo_recall(d, a->memo, node, &known))
+            continue;
+        *(known.verdict == ALLOCATION_FOUND  ? &r->found
+          : known.verdict == ALLOCATION_NONE ? &r->none
+                                             : &r->failed) |= left & -left;
+        r->scores[i] = known.score;
+    }
 }

@@ -78,12 +78,18 @@ struct allocator *allocator_free(struct allocator *a);
  */
 enum allocation_verdict allocator_allocate(const struct allocator *a, const struct node *node,
                                            struct allocation *allocation);
-/*
- * What a search would find, if that is known without one: ALLOCATION_FOUND with its score,
- * ALLOCATION_NONE or ALLOCATION_FAILED_ON_NODE. Engine's thread; `slot` is a small number of the
- * node, which makes it fast.
- */
-bool allocator_recall(const struct allocator *a, const struct node *node, size_t slot,
-                      enum allocation_verdict *ret_verdict, int64_t *ret_score);
+/* 64 nodes; sets are by their index. */
+struct recalled {
+    /* Set by the caller. */
+    uint64_t asked;
+    const struct node *nodes[64];
+    size_t first; /* a small number of the first node, the next one's is one more: for speed */
+    /* Results: subsets of `asked` for each verdict, and the score of `found`. */
+    uint64_t found, none, failed;
+    int64_t scores[64];
+};
+
+/* What searches on the nodes would find, as far as it is known without one. Engine's thread. */
+void allocator_recall(const struct allocator *a, struct recalled *r);
 
 #endif

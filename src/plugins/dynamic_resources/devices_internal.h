@@ -170,8 +170,12 @@ int slice_device_reaches(const struct slice_device *device, const struct node *n
 
 /* The node if its kept view is up to date, else NULL. */
 const struct device_node *devices_node(const struct devices *d, const struct node *node);
-/* The same, if it was asked for with this number before; `slot` is the caller's. */
-const struct device_node *devices_node_at(struct devices *d, const struct node *node, size_t slot);
+/*
+ * The same by a number that the caller gives to nodes: what was found before for n numbers, NULL
+ * where nothing was, and the search for one of them. device_node_is: is it still right?
+ */
+const struct device_node *const *devices_nodes_at(struct devices *d, size_t slot, size_t n);
+const struct device_node *devices_find_at(struct devices *d, const struct node *node, size_t slot);
 /* Searches that have seen the pool are out of date. */
 void pool_touch(struct devices *d, struct device_pool *pool);
 /* The same for one device, which is taken as a whole (`taking`) or otherwise changes. */
@@ -229,14 +233,11 @@ struct verdict_memo {
     struct str key;
     uint32_t refs; /* allocators */
     uint64_t used;
-    _Atomic uint64_t *words; /* by device_node.number; see memos.c */
+    _Atomic uint64_t *words; /* by device_node.number; see memo_recall */
     size_t n;
     char text[];
 };
 
-/* Any thread. Returns false if it is not known. */
-bool memo_recall(const struct devices *d, const struct verdict_memo *m,
-                 const struct device_node *node, struct known_verdict *ret);
 /* Any thread. */
 void memo_keep(const struct devices *d, struct verdict_memo *m, const struct device_node *node,
                const struct known_verdict *known);
@@ -292,5 +293,35 @@ struct devices {
     uint64_t uses;
     struct buf key; /* scratch */
 };
+
+/* --- in the loop over nodes ------------------------------------------------------------------- */
+
+/* Is it this node's, with a view that is up to date? node NULL: no. */
+static inline bool device_node_is(const struct devices *d, const struct device_node *node,
+                                  const struct node *api)
+{
+    return node && node->api == api && node->epoch == d->epoch && d->dirty_pools.n == 0;
+}
+
+/* Words of memos, from the lowest bit: verdict + 1, fragile, score, clock. 0: nothing is known. */
+#define MEMO_VERDICT_BITS 2
+#define MEMO_SCORE_SHIFT  (MEMO_VERDICT_BITS + 1)
+#define MEMO_SCORE_BITS   12
+#define MEMO_CLOCK_SHIFT  (MEMO_SCORE_SHIFT + MEMO_SCORE_BITS)
+
+/* Any thread. Returns false if the verdict is not known. */
+static inline bool memo_recall(const struct devices *d, const struct verdict_memo *m,
+                               const struct device_node *node, struct known_verdict *ret)
+{
+    uint64_t word = atomic_load_explicit(&m->words[node->number], memory_order_relaxed);
+    uint64_t clock = word >> MEMO_CLOCK_SHIFT;
+    bool fragile = word >> MEMO_VERDICT_BITS & 1;
+    if (!word || node->clock > clock || (fragile ? d->wide_clock : d->wide_give_clock) > clock)
+        return false;
+    ret->verdict = (int)(word & ((1U << MEMO_VERDICT_BITS) - 1)) - 1;
+    ret->score = (int64_t)(word >> MEMO_SCORE_SHIFT & ((1U << MEMO_SCORE_BITS) - 1));
+    ret->fragile = fragile;
+    return true;
+}
 
 #endif

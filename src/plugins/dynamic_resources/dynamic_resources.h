@@ -101,12 +101,6 @@ struct used_claim {
     atomic_bool unavailable;                           /* on at least one node, says Filter */
 };
 
-/* What Filter found out about a node; index: slot. */
-struct claims_on_node {
-    int64_t score;
-    bool allocated;
-};
-
 /* An extended resource that the pod requests and that a class may provide. */
 struct extended_request {
     struct str resource;
@@ -130,7 +124,9 @@ struct claims_state {
     int64_t fixed_score;               /* of the claims that are allocated */
     struct extended_request *extended; /* sorted by name */
     size_t n_extended;
-    struct claims_on_node *nodes;
+    /* What Filter found out about nodes, by slot. */
+    _Atomic uint64_t *allocatable; /* a set: everything can be allocated; NULL: nothing has to be */
+    int64_t *points;               /* of a node of the set: its score; NULL: 0 */
     size_t n_nodes;
 
     /* Of the last Reserve; kept for the next one on the same node. */
@@ -150,6 +146,13 @@ struct claims_state *dra_state(const struct dynamic_resources *self,
 static inline struct used_claim *dra_extended_claim(const struct claims_state *s)
 {
     return s->has_extended ? &s->v[s->n - 1] : NULL;
+}
+/* Did Filter find out that everything can be allocated on the node? */
+static inline bool dra_is_allocatable(const struct claims_state *s, size_t slot)
+{
+    return slot < s->n_nodes &&
+           atomic_load_explicit(&s->allocatable[slot / 64], memory_order_relaxed) >> (slot % 64) &
+               1;
 }
 static inline bool claim_is_special(const struct resource_claim *claim)
 {

@@ -139,8 +139,12 @@ static enum outcome conclude(const struct claims_state *s, const struct berth_no
 {
     if (s->n_allocated && find_unavailable(s, node))
         return UNAVAILABLE;
-    if (s->nodes && node->slot < s->n_nodes)
-        s->nodes[node->slot] = (struct claims_on_node){.score = score, .allocated = true};
+    if (!s->allocatable || node->slot >= s->n_nodes)
+        return PASSES;
+    atomic_fetch_or_explicit(&s->allocatable[node->slot / 64], (uint64_t)1 << (node->slot % 64),
+                             memory_order_relaxed);
+    if (s->points)
+        s->points[node->slot] = score;
     return PASSES;
 }
 
@@ -155,11 +159,12 @@ static enum outcome judge(struct allocation_run *run)
         return CANNOT_FIT;
     if (extended == EXTENDED_NONE && s->has_extended && s->n == 1)
         return PASSES;
-    if (!s->nodes)
+    if (!s->allocatable)
         return conclude(s, run->node, 0);
     enum outcome outcome = outcome_of(allocation_run(run, false));
-    int64_t score = s->scores ? s->fixed_score + run->allocation.score : 0;
-    return outcome == PASSES ? conclude(s, run->node, score) : outcome;
+    if (outcome != PASSES)
+        return outcome;
+    return conclude(s, run->node, s->fixed_score + run->allocation.score);
 }
 
 static enum berth_code code_of(enum outcome outcome)
@@ -238,19 +243,45 @@ static void settle(struct questions *q, uint32_t slot, enum outcome outcome)
     batch_refuse(q->batch, slot / 64, (uint64_t)1 << (slot % 64), code_of(outcome), reason);
 }
 
-/* Decides on nodes whose verdict is known; the others are put on the list. */
-static void recall(struct questions *q, bool known, uint32_t slot)
+/* Nodes of a word on which everything can be allocated. */
+static void pass(struct questions *q, size_t word, const struct recalled *r)
 {
     const struct claims_state *s = q->state;
-    const struct berth_node *node = q->batch->columns->nodes[slot];
-    enum allocation_verdict verdict;
-    int64_t score;
-    if (!known || !allocator_recall(s->allocator, node->node, slot, &verdict, &score))
-        vec_push(&q->searched, (struct searched){.slot = slot});
-    else if (verdict == ALLOCATION_FOUND)
-        settle(q, slot, conclude(s, node, s->scores ? s->fixed_score + score : 0));
-    else
-        settle(q, slot, outcome_of(verdict));
+    if (!s->n_allocated && !s->points && word < BITSET_WORDS(s->n_nodes)) {
+        atomic_fetch_or_explicit(&s->allocatable[word], r->found, memory_order_relaxed);
+        return;
+    }
+    for (uint64_t left = r->found; left; left &= left - 1) {
+        unsigned bit = (unsigned)__builtin_ctzll(left);
+        const struct berth_node *node = q->batch->columns->nodes[word * 64 + bit];
+        settle(q, node->slot, conclude(s, node, s->fixed_score + r->scores[bit]));
+    }
+}
+
+/* Decides on nodes of a word whose verdict is known; the others are put on the list. */
+static void recall(struct questions *q, size_t word)
+{
+    const struct claims_state *s = q->state;
+    const struct berth_node *const *nodes = q->batch->columns->nodes + word * 64;
+    uint64_t unknown = q->batch->feasible[word];
+    if (s->allocator && !s->has_extended) {
+        struct recalled r;
+        r.asked = unknown;
+        r.first = word * 64;
+        for (uint64_t left = unknown; left; left &= left - 1) {
+            unsigned bit = (unsigned)__builtin_ctzll(left);
+            r.nodes[bit] = nodes[bit]->node;
+        }
+        allocator_recall(s->allocator, &r);
+        unknown &= ~(r.found | r.none | r.failed);
+        batch_refuse(q->batch, word, r.none, code_of(NO_DEVICES), s->plugin->reasons[NO_DEVICES]);
+        batch_refuse(q->batch, word, r.failed, code_of(INVALID_POOLS),
+                     s->plugin->reasons[INVALID_POOLS]);
+        pass(q, word, &r);
+    }
+    for (; unknown; unknown &= unknown - 1)
+        vec_push(&q->searched, (struct searched){.slot = (uint32_t)(word * 64) +
+                                                         (uint32_t)__builtin_ctzll(unknown)});
 }
 
 /* The text of the first node in the order of the attempt that failed. */
@@ -280,10 +311,9 @@ enum berth_code dra_filter_many(void *ctx, const struct berth_cycle *cycle,
     if (!s->n)
         return BERTH_SUCCESS;
     struct questions q = {.state = s, .pod = pod, .batch = batch};
-    bool known = s->allocator && !s->has_extended;
     for (size_t w = 0; w < BITSET_WORDS(batch->columns->n); w++)
-        for (uint64_t left = batch->feasible[w]; left; left &= left - 1)
-            recall(&q, known, (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(left));
+        if (batch->feasible[w])
+            recall(&q, w);
     workers_run(&cycle->cycles->workers, q.searched.n, search_items, &q);
     for (size_t i = 0; i < q.searched.n; i++)
         settle(&q, q.searched.v[i].slot, q.searched.v[i].outcome);
@@ -297,7 +327,7 @@ enum berth_code dra_filter_many(void *ctx, const struct berth_cycle *cycle,
 
 static int64_t score_at(const struct claims_state *s, size_t slot)
 {
-    return slot < s->n_nodes && s->nodes[slot].allocated ? s->nodes[slot].score : 0;
+    return dra_is_allocatable(s, slot) ? s->points[slot] : 0;
 }
 
 enum berth_code dra_score(void *ctx, const struct berth_cycle *cycle, const struct berth_pod *pod,
@@ -312,7 +342,7 @@ enum berth_code dra_score(void *ctx, const struct berth_cycle *cycle, const stru
     const struct claims_state *s = dra_state(self, cycle);
     if (!s)
         return not_found(self, status);
-    if (s->n && s->nodes)
+    if (s->points)
         *ret_score = score_at(s, node->slot);
     return BERTH_SUCCESS;
 }
@@ -330,7 +360,7 @@ enum berth_code dra_score_many(void *ctx, const struct berth_cycle *cycle,
     const struct claims_state *s = dra_state(self, cycle);
     if (!s)
         return not_found(self, status);
-    for (size_t i = 0; s->n && s->nodes && i < batch->n; i++)
+    for (size_t i = 0; s->points && i < batch->n; i++)
         batch->scores[i] = score_at(s, batch->slots[i]);
     return BERTH_SUCCESS;
 }

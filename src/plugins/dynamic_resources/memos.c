@@ -13,35 +13,15 @@
 /* Unused memos are kept up to this number. */
 #define MEMOS_KEPT 64
 
-/* From the lowest bit: verdict + 1, fragile, score, clock. 0: nothing is known. */
-#define VERDICT_BITS 2
-#define SCORE_SHIFT  (VERDICT_BITS + 1)
-#define SCORE_BITS   12
-#define CLOCK_SHIFT  (SCORE_SHIFT + SCORE_BITS)
-
-bool memo_recall(const struct devices *d, const struct verdict_memo *m,
-                 const struct device_node *node, struct known_verdict *ret)
-{
-    uint64_t word = atomic_load_explicit(&m->words[node->number], memory_order_relaxed);
-    uint64_t clock = word >> CLOCK_SHIFT;
-    bool fragile = word >> VERDICT_BITS & 1;
-    if (!word || node->clock > clock || (fragile ? d->wide_clock : d->wide_give_clock) > clock)
-        return false;
-    ret->verdict = (int)(word & ((1U << VERDICT_BITS) - 1)) - 1;
-    ret->score = (int64_t)(word >> SCORE_SHIFT & ((1U << SCORE_BITS) - 1));
-    ret->fragile = fragile;
-    return true;
-}
-
 void memo_keep(const struct devices *d, struct verdict_memo *m, const struct device_node *node,
                const struct known_verdict *known)
 {
-    if (known->score >> SCORE_BITS)
+    if (known->score >> MEMO_SCORE_BITS)
         return;
     uint64_t word = (uint64_t)known->verdict + 1;
-    word |= (uint64_t)known->fragile << VERDICT_BITS;
-    word |= (uint64_t)known->score << SCORE_SHIFT;
-    word |= d->clock << CLOCK_SHIFT;
+    word |= (uint64_t)known->fragile << MEMO_VERDICT_BITS;
+    word |= (uint64_t)known->score << MEMO_SCORE_SHIFT;
+    word |= d->clock << MEMO_CLOCK_SHIFT;
     atomic_store_explicit(&m->words[node->number], word, memory_order_relaxed);
 }
 

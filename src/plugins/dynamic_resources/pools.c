@@ -440,16 +440,18 @@ void pools_refresh(struct devices *d)
 const struct device_node *devices_node(const struct devices *d, const struct node *node)
 {
     const struct device_node *kept = d->by_object ? d->by_object[table_slot(d, node)] : NULL;
-    return kept && kept->epoch == d->epoch && d->dirty_pools.n == 0 ? kept : NULL;
+    return device_node_is(d, kept, node) ? kept : NULL;
 }
 
-const struct device_node *devices_node_at(struct devices *d, const struct node *node, size_t slot)
+const struct device_node *const *devices_nodes_at(struct devices *d, size_t slot, size_t n)
 {
-    while (d->by_slot.n <= slot)
+    while (d->by_slot.n < slot + n)
         vec_push(&d->by_slot, NULL);
-    const struct device_node *kept = d->by_slot.v[slot];
-    if (LIKELY(kept && kept->api == node && kept->epoch == d->epoch && d->dirty_pools.n == 0))
-        return kept;
+    return d->by_slot.v + slot;
+}
+
+const struct device_node *devices_find_at(struct devices *d, const struct node *node, size_t slot)
+{
     return d->by_slot.v[slot] = devices_node(d, node);
 }
 

@@ -30,7 +30,8 @@ static void free_state(void *data)
     }
     allocations_unref(s->reserved);
     free(s->reserved_node);
-    free(s->nodes);
+    free(s->allocatable);
+    free(s->points);
     arena_release(&s->arena);
     free(s);
 }
@@ -288,7 +289,9 @@ static void prepare_allocator(struct claims_state *s, const struct berth_cycle *
     if (!s->n_unallocated)
         return;
     s->n_nodes = s->plugin->host->columns(cycle)->n;
-    s->nodes = xcalloc(MAX(s->n_nodes, 1), sizeof(*s->nodes));
+    s->allocatable = xcalloc(BITSET_WORDS(s->n_nodes) + 1, sizeof(*s->allocatable));
+    if (s->scores)
+        s->points = xcalloc(s->n_nodes + 1, sizeof(*s->points));
     if (n)
         s->allocator = allocator_new(s->plugin->shared->devices, s->to_allocate, n);
 }
