@@ -345,8 +345,8 @@ static struct object *random_slice(struct rand *r)
     return object_jsonf(KIND_RESOURCE_SLICE,
                         "{'metadata':{'name':'s%d'},'spec':{'driver':'d','pool':{'name':'p%d',"
                         "'generation':%d,'resourceSliceCount':%d},%s,'devices':[%s]}}",
-                        (int)rand_below(r, 5), (int)rand_below(r, 2), (int)rand_below(r, 2),
-                        1 + (int)rand_below(r, 2), reaches[rand_below(r, ARRAY_LEN(reaches))], one);
+                        (int)rand_below(r, 5), rand_below(r, 3) == 0, rand_below(r, 4) == 0,
+                        1 + (int)rand_below(r, 3), reaches[rand_below(r, ARRAY_LEN(reaches))], one);
 }
 
 /* What the allocator remembers of a node, if anything, is what a search finds. */
@@ -537,6 +537,35 @@ static void a_device_that_is_taken_concerns_its_node(void **state UNUSED)
     teardown(&f);
 }
 
+static void a_device_that_consumes_counters_concerns_all_nodes_of_its_pool(void **state UNUSED)
+{
+    struct fixture f;
+    setup(&f);
+    class(&f, "any", "*");
+    const struct object *n[2] = {node(&f, "n0"), node(&f, "n1")};
+    struct object *c = claim(ONE);
+    put(&f, object_jsonf(KIND_RESOURCE_SLICE,
+                         "{'metadata':{'name':'c'},'spec':{'driver':'d','pool':{'name':'p',"
+                         "'generation':1,'resourceSliceCount':3},'allNodes':true,'sharedCounters':"
+                         "[{'name':'s','counters':{'c':{'value':'1'}}}]}}"));
+    for (int i = 0; i < 2; i++)
+        put(&f, object_jsonf(KIND_RESOURCE_SLICE,
+                             "{'metadata':{'name':'s%d'},'spec':{'driver':'d','pool':{'name':'p',"
+                             "'generation':1,'resourceSliceCount':3},'nodeName':'n%d','devices':"
+                             "[{'name':'x%d','consumesCounters':[{'counterSet':'s','counters':"
+                             "{'c':{'value':'1'}}}]}]}}",
+                             i, i, i));
+    struct allocation_result x = taken("x0", &f.arena);
+    assert_true(searches(&f, c, n[1], ALLOCATION_FOUND));
+    assert_false(searches(&f, c, n[1], ALLOCATION_FOUND));
+    devices_take(f.devices, &x);
+    assert_true(searches(&f, c, n[1], ALLOCATION_NONE));
+    devices_give_back(f.devices, &x);
+    assert_true(searches(&f, c, n[1], ALLOCATION_FOUND));
+    object_unref(c);
+    teardown(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -548,6 +577,7 @@ int main(void)
         cmocka_unit_test(what_is_kept_is_what_is_made_anew),
         cmocka_unit_test(nodes_that_see_the_same_share_a_verdict),
         cmocka_unit_test(a_device_that_is_taken_concerns_its_node),
+        cmocka_unit_test(a_device_that_consumes_counters_concerns_all_nodes_of_its_pool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
