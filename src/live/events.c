@@ -340,10 +340,10 @@ static void send_first(struct event_recorder *rec, struct lane *lane)
 static size_t room(const struct event_recorder *rec)
 {
     const struct event_recorder_options *o = &rec->options;
+    bool late = rec->lanes[false].n * 2 > rec->lanes[false].max;
+    size_t least = MAX(late ? o->max_in_flight / 4 : 0, (size_t)MIN_IN_FLIGHT);
 
-    if (!o->urgent || rec->lanes[false].n * 2 > rec->lanes[false].max)
-        return o->max_in_flight;
-    return o->max_in_flight - MIN(o->urgent(o->ctx), o->max_in_flight - MIN_IN_FLIGHT);
+    return o->max_in_flight - MIN(o->urgent ? o->urgent(o->ctx) : 0, o->max_in_flight - least);
 }
 
 /* Events that wait for a retry do not count as in flight: a failing event does not block others. */
@@ -460,7 +460,7 @@ static void set_defaults(struct event_recorder_options *o)
     o->warning_qps = o->warning_qps != 0 ? o->warning_qps : 50;
     o->warning_burst = o->warning_burst ? o->warning_burst : 100;
     o->max_cache = o->max_cache ? o->max_cache : 20000;
-    o->max_in_flight = MAX(o->max_in_flight ? o->max_in_flight : 16, (size_t)MIN_IN_FLIGHT);
+    o->max_in_flight = MAX(o->max_in_flight ? o->max_in_flight : 64, (size_t)MIN_IN_FLIGHT);
     o->max_tries = o->max_tries ? o->max_tries : 12;
     o->retry = o->retry ? o->retry : 10 * NSEC_PER_SEC;
     o->finish = o->finish ? o->finish : 360 * NSEC_PER_SEC;

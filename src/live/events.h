@@ -38,11 +38,11 @@ struct event_recorder_options {
     double warning_qps;    /* default 50; negative: only the client's limit */
     int64_t warning_burst; /* default 100 */
     size_t max_cache;      /* events remembered for series; default 20000 */
-    size_t max_in_flight;  /* default 16 */
+    size_t max_in_flight;  /* default 64 */
     /*
      * How many writes are in flight that events must not delay; NULL: none. Events take the place
-     * that they leave, and at least two: many bindings are written before the events about them.
-     * When the queue is half full, events get all of max_in_flight, so that none is dropped.
+     * that they leave of max_in_flight, and at least two: many bindings are written before the
+     * events about them. When the queue is half full it is at least a quarter of max_in_flight.
      */
     size_t (*urgent)(void *ctx);
     void *ctx;       /* of urgent */
