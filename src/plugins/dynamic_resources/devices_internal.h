@@ -176,9 +176,10 @@ const struct device_node *devices_node(const struct devices *d, const struct nod
  */
 const struct device_node *const *devices_nodes_at(struct devices *d, size_t slot, size_t n);
 const struct device_node *devices_find_at(struct devices *d, const struct node *node, size_t slot);
-/* Searches that have seen the pool are out of date. */
-void pool_touch(struct devices *d, struct device_pool *pool);
-/* The same for one device, which is taken as a whole (`taking`) or otherwise changes. */
+/*
+ * The device is taken as a whole (`taking`) or otherwise changes: searches that have seen it are
+ * out of date.
+ */
 void slice_device_touch(struct devices *d, const struct slice_device *device, bool taking);
 
 void pools_add_slice(struct devices *d, struct slice *slice);

@@ -166,7 +166,8 @@ static bool is_local(const struct slice *slice)
     return slice->reach == SLICE_REACHES_NODE && !slice->has_counters;
 }
 
-void pool_touch(struct devices *d, struct device_pool *pool)
+/* Searches that have seen the pool are out of date. */
+static void pool_touch(struct devices *d, struct device_pool *pool)
 {
     d->clock++;
     if (pool->wide)
