@@ -141,11 +141,9 @@ static int with_name(const void *name, const void *driver)
     return str_cmp(*(const struct str *)name, ((const struct node_driver *)driver)->name);
 }
 
-struct node_driver *node_volumes_driver(const struct node_volumes *v, struct str name)
+struct node_driver *node_volumes_search(const struct node_volumes *v, struct str name)
 {
-    return v->drivers.n
-               ? bsearch(&name, v->drivers.v, v->drivers.n, sizeof(v->drivers.v[0]), with_name)
-               : NULL;
+    return bsearch(&name, v->drivers.v, v->drivers.n, sizeof(v->drivers.v[0]), with_name);
 }
 
 /* Of several entries of a driver the last one with a limit counts. */

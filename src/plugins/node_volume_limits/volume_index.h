@@ -34,8 +34,15 @@ struct node_volumes {
     struct buf why;
 };
 
-/* NULL if it is not installed. */
-struct node_driver *node_volumes_driver(const struct node_volumes *v, struct str name);
+/* Among many drivers. */
+struct node_driver *node_volumes_search(const struct node_volumes *v, struct str name);
+/* NULL if it is not installed. Most nodes have one driver. */
+static inline struct node_driver *node_volumes_driver(const struct node_volumes *v, struct str name)
+{
+    if (v->drivers.n > 1)
+        return node_volumes_search(v, name);
+    return v->drivers.n && str_eq(v->drivers.v[0].name, name) ? &v->drivers.v[0] : NULL;
+}
 
 void node_volumes_init(struct node_volumes *v);
 void node_volumes_release(struct node_volumes *v);
