@@ -75,6 +75,13 @@ static struct informers *make_informers(struct world *w, const struct features *
     return informers_new(w->client, rows, n, NULL, &informers_sink, w);
 }
 
+/* Pods wait for these; nothing waits for an event. */
+static size_t urgent_writes(void *ctx)
+{
+    const struct world *w = ctx;
+    return write_queue_urgent(w->writes) + w->n_calls;
+}
+
 static int make_parts(struct world *w, const struct world_options *o, struct err *reterr)
 {
     w->pool = pool_new(world_parallelism(o->config));
@@ -117,8 +124,9 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
     /* If all requests are limited, statuses and warnings need no limit of their own. */
     double qps = o->kube->qps != 0 ? -1 : 0;
     w->writes = write_queue_new(w->client, &(struct write_queue_options){.status_qps = qps});
-    w->recorder =
-        event_recorder_new(w->event_client, &(struct event_recorder_options){.warning_qps = qps});
+    w->recorder = event_recorder_new(
+        w->event_client,
+        &(struct event_recorder_options){.warning_qps = qps, .urgent = urgent_writes, .ctx = w});
     w->informers = make_informers(w, o->features);
     return 0;
 }

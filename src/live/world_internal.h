@@ -132,10 +132,11 @@ struct world {
     struct world_setup *setup;     /* the engine's current one, as far as the loop's thread knows */
     struct world_setup *waiting;   /* waits for objects, not yet in setups; NULL: none */
     struct lease_elector *elector; /* NULL: no leader election */
-    struct lease_candidature *candidature;   /* NULL: not coordinated leader election */
-    struct write_queue *writes;              /* all writes except events */
-    struct api_write *open;                  /* writes in flight */
-    struct api_call *calls;                  /* requests of plugins in flight */
+    struct lease_candidature *candidature; /* NULL: not coordinated leader election */
+    struct write_queue *writes;            /* all writes except events */
+    struct api_write *open;                /* writes in flight */
+    struct api_call *calls;                /* requests of plugins in flight */
+    size_t n_calls;
     struct engine_msg *msgs_out, **msgs_end; /* messages of this loop iteration, not posted yet */
     struct loop_task post_msgs;
     bool leading, scheduling;
