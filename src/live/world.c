@@ -2,6 +2,8 @@
 /* Builds and frees the world. */
 #include "live/world.h"
 
+#include <unistd.h>
+
 #include "base/log.h"
 #include "live/world_internal.h"
 
@@ -139,6 +141,7 @@ int world_new(const struct world_options *options, const struct world_callbacks 
     w->config = options->config;
     w->metrics = options->metrics;
     write_metrics_init(&w->write_metrics, options->metrics, options->features);
+    w->call_limit = options->plugin_call_limit;
     w->callbacks = callbacks;
     w->ctx = ctx;
     world_is_engine_thread_now(w);
@@ -212,8 +215,10 @@ struct world *world_free(struct world *w)
         e = next;
     }
     vec_release(&w->wanted);
-    if (!ended)
-        return NULL; /* a plugin still uses the engine; the process is about to end */
+    if (!ended) { /* plugins use the engine, and their own code */
+        log_flush();
+        _exit(EXIT_FAILURE);
+    }
     engine_free(w->engine);
     pool_free(w->pool);
     mailbox_release(&w->msgs);

@@ -22,6 +22,7 @@
 #include "kube/lease/lease_candidate.h"
 #include "kube/watch/informers.h"
 #include "live/blocking.h"
+#include "live/call_report.h"
 #include "live/events.h"
 #include "live/extender.h"
 #include "live/pod_binding.h"
@@ -163,6 +164,9 @@ struct world {
     /* Any thread: which one is the engine's; before it starts and after it ends, the loop's. */
     atomic_uintptr_t engine_thread;
 
+    int64_t call_limit;
+    struct call_watch *watch; /* of the engine's thread; NULL: none */
+
     /* Kinds that plugins asked for before there were informers. */
     VEC(const struct kind *) wanted;
     struct web_origin *web; /* of plugins' HTTP requests; the loop's thread */
@@ -211,6 +215,8 @@ void world_free_msgs(struct engine_msg *msg);
 
 /* The calling thread is the engine's from now on. */
 void world_is_engine_thread_now(struct world *w);
+/* The engine's thread, when it starts: reports crashes and slow calls of plugins. */
+void world_watch_calls(struct world *w);
 /* Ports, for any thread. */
 bool world_is_engine_thread(void *world);
 void world_post(void *world, struct engine_post *post);
