@@ -75,6 +75,12 @@ static const struct evaluation evaluations[] = {
     {"int(\"12\") == 12", false, true, NULL, 1, 2u},
     {"duration(\"1h\") > duration(\"1m\")", false, true, NULL, 1, 3u},
     {"timestamp(\"2020-01-01T00:00:00Z\").getFullYear() == 2020", false, true, NULL, 2, 3u},
+    {"\"%s\".format([timestamp(\"2023-06-15T12:30:00.5+02:00\")]) == "
+     "\"2023-06-15T12:30:00.5+02:00\"",
+     false, true, NULL, 4, 15u},
+    {"\"%s\".format([[timestamp(\"2023-06-15T12:30:00-03:30\"), duration(\"90m\")]]) == "
+     "\"[timestamp(\\\"2023-06-15T12:30:00-03:30\\\"), duration(\\\"5400s\\\")]\"",
+     false, true, NULL, 7, 29u},
     {"string(timestamp(\"2020-01-01T00:00:00+02:00\")) == \"2020-01-01T00:00:00+02:00\"", false,
      true, NULL, 3, 5u},
     {"1/0 == 1", false, false, "division by zero", 2, 2u},
