@@ -335,6 +335,15 @@ static struct parsed parse_name(struct cel_parser *p)
     return p->failed ? fail(p) : (struct parsed){e, height};
 }
 
+/* A single minus before a number belongs to the literal, also after '!'. */
+static bool at_negative_number(struct cel_parser *p)
+{
+    if (p->token.kind != '-')
+        return false;
+    int next = cel_parser_look_ahead(p).kind;
+    return next == CEL_TOK_INT || next == CEL_TOK_FLOAT;
+}
+
 static struct parsed parse_primary(struct cel_parser *p)
 {
     switch (p->token.kind) {
@@ -360,6 +369,8 @@ static struct parsed parse_primary(struct cel_parser *p)
     case CEL_TOK_NULL:
         return parse_literal(p);
     default:
+        if (at_negative_number(p))
+            return parse_literal(p);
         return cel_parser_skip_extraneous(p) ? parse_member(p) : fail(p);
     }
 }
@@ -453,18 +464,8 @@ static struct parsed parse_member(struct cel_parser *p)
 static struct parsed parse_unary(struct cel_parser *p)
 {
     int kind = p->token.kind;
-    if (kind != '!' && kind != '-')
+    if ((kind != '!' && kind != '-') || at_negative_number(p))
         return parse_member(p);
-    /* A single minus before a number belongs to the literal. */
-    if (kind == '-') {
-        int next = cel_parser_look_ahead(p).kind;
-        if (next == CEL_TOK_INT || next == CEL_TOK_FLOAT) {
-            struct parsed x = parse_literal(p);
-            while (!p->failed && (p->token.kind == '.' || p->token.kind == '['))
-                x = p->token.kind == '.' ? parse_select(p, x) : parse_index(p, x);
-            return p->failed ? fail(p) : x;
-        }
-    }
     uint32_t offset = p->token.from;
     bool odd = false;
     while (cel_parser_accept(p, kind))

@@ -23,6 +23,7 @@ struct evaluation {
 static const struct evaluation evaluations[] = {
     /* expression, lists, matches, error, cost, largest cost */
     {"true", false, true, NULL, 0, 0u},
+    {"!!-1 == -1", false, true, NULL, 1, 1u},
     {"device.driver == \"dra.example.com\"", false, true, NULL, 4, 4u},
     {"device.attributes[\"dra.example.com\"].model == \"a100\"", false, true, NULL, 5, 5u},
     {"device.attributes[\"nope\"].model == \"a100\"", false, false, "no such key: model", 5, 5u},
@@ -338,6 +339,9 @@ struct refusal {
 };
 
 static const struct refusal refusals[] = {
+    {"!-1", false,
+     "compilation failed: ERROR: <input>:1:1: found no matching overload for '!_' applied to "
+     "'(int)'\n | !-1\n | ^"},
     {"device.foo", false,
      "compilation failed: ERROR: <input>:1:7: undefined field 'foo'\n | device.foo\n | ......^"},
     {"1", false, "must evaluate to bool or the unknown type, not int"},
