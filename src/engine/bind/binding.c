@@ -340,7 +340,7 @@ void binding_write(struct berth_handle *h, const struct berth_pod *pod, struct b
 
 bool bindings_write_done(struct bindings *b, uint64_t id, const struct write_result *result)
 {
-    struct berth_binding_op *op = map_del(&b->by_write, write_key(&id));
+    struct berth_binding_op *op = map_del(&b->by_write, map_number_key(&id));
     if (!op)
         return false;
     op->write_id = 0;
@@ -350,10 +350,10 @@ bool bindings_write_done(struct bindings *b, uint64_t id, const struct write_res
 
 void bindings_extender_done(struct bindings *b, uint64_t id, const struct extender_result *result)
 {
-    struct berth_binding_op *op = map_get(&b->by_write, write_key(&id));
+    struct berth_binding_op *op = map_get(&b->by_write, map_number_key(&id));
     if (!op || !op->binding->at_extender)
         return;
-    map_del(&b->by_write, write_key(&id));
+    map_del(&b->by_write, map_number_key(&id));
     op->write_id = 0;
     binding_op_answer(op, NULL, str_empty(result->error) ? BERTH_SUCCESS : BERTH_ERROR,
                       result->error);

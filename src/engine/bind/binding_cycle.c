@@ -125,7 +125,7 @@ void binding_calls_open(struct binding_cycle *bc, struct berth_handle *const *ha
 void binding_call_close(struct berth_binding_op *op)
 {
     if (op->write_id)
-        map_del(&op->binding->bindings->by_write, write_key(&op->write_id));
+        map_del(&op->binding->bindings->by_write, map_number_key(&op->write_id));
     op->write_id = 0;
     op->binding->n_open -= op->open;
     op->open = false;
@@ -156,9 +156,9 @@ uint64_t binding_op_expect_answer(struct berth_binding_op *op)
     struct bindings *b = op->binding->bindings;
     /* If a plugin writes twice, only the outcome of the last write counts. */
     if (op->write_id)
-        map_del(&b->by_write, write_key(&op->write_id));
+        map_del(&b->by_write, map_number_key(&op->write_id));
     op->write_id = framework_next_id(b->framework);
-    map_put(&b->by_write, write_key(&op->write_id), op);
+    map_put(&b->by_write, map_number_key(&op->write_id), op);
     return op->write_id;
 }
 

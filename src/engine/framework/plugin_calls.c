@@ -78,7 +78,7 @@ uint64_t plugin_calls_send(struct plugin_calls *calls, const struct ports *ports
     struct plugin_request *request = xnew(struct plugin_request);
     uint64_t id = ++calls->last_id;
     *request = (struct plugin_request){.id = id, .handle = h, .done = done, .ctx = ctx};
-    map_put(&calls->requests, write_key(&request->id), request);
+    map_put(&calls->requests, map_number_key(&request->id), request);
     if (ports->call_api)
         ports->call_api(ports->ctx, id, call);
     else
@@ -88,13 +88,13 @@ uint64_t plugin_calls_send(struct plugin_calls *calls, const struct ports *ports
 
 void plugin_calls_cancel_request(struct plugin_calls *calls, uint64_t id)
 {
-    free(map_del(&calls->requests, write_key(&id)));
+    free(map_del(&calls->requests, map_number_key(&id)));
 }
 
 void plugin_calls_done(struct plugin_calls *calls, uint64_t id,
                        const struct berth_api_result *result)
 {
-    struct plugin_request *request = map_del(&calls->requests, write_key(&id));
+    struct plugin_request *request = map_del(&calls->requests, map_number_key(&id));
     if (!request)
         return;
     struct plugin_request ended = *request;
@@ -110,14 +110,14 @@ uint64_t plugin_calls_add_timer(struct plugin_calls *calls, const struct berth_h
     struct plugin_timer *timer = xnew(struct plugin_timer);
     *timer =
         (struct plugin_timer){.id = ++calls->last_id, .handle = h, .at = at, .fn = fn, .ctx = ctx};
-    map_put(&calls->timers, write_key(&timer->id), timer);
+    map_put(&calls->timers, map_number_key(&timer->id), timer);
     heap_push(&calls->by_time, &timer->node);
     return timer->id;
 }
 
 void plugin_calls_cancel_timer(struct plugin_calls *calls, uint64_t id)
 {
-    struct plugin_timer *timer = map_del(&calls->timers, write_key(&id));
+    struct plugin_timer *timer = map_del(&calls->timers, map_number_key(&id));
     if (!timer)
         return;
     heap_remove(&calls->by_time, &timer->node);
