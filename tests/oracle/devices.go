@@ -208,6 +208,17 @@ type claimResult struct {
 	Requests   any            `json:"requests,omitempty"`
 	Allocation map[string]any `json:"allocation,omitempty"`
 	Reserved   []string       `json:"reserved,omitempty"`
+	// Of a pod: what its claims take of the node.
+	OfNode any `json:"ofNode,omitempty"`
+}
+
+// ofNode: quantities in their canonical form, whatever they were computed from.
+func ofNode(pod *corev1.Pod) any {
+	var result any
+	if err := json.Unmarshal(encode(pod.Status.NodeAllocatableResourceClaimStatuses), &result); err != nil {
+		panic(err)
+	}
+	return result
 }
 
 func resultOf(claim *resourceapi.ResourceClaim) (string, claimResult) {
@@ -232,8 +243,13 @@ func resultOf(claim *resourceapi.ResourceClaim) (string, claimResult) {
 	return name, result
 }
 
-func resultsOf(claims []*resourceapi.ResourceClaim) map[string]claimResult {
+func resultsOf(claims []*resourceapi.ResourceClaim, pods []*corev1.Pod) map[string]claimResult {
 	results := map[string]claimResult{}
+	for _, p := range pods {
+		if len(p.Status.NodeAllocatableResourceClaimStatuses) > 0 {
+			results["pod "+p.Namespace+"/"+p.Name] = claimResult{OfNode: ofNode(p)}
+		}
+	}
 	for _, c := range claims {
 		name, result := resultOf(c)
 		results[name] = result
@@ -243,12 +259,16 @@ func resultsOf(claims []*resourceapi.ResourceClaim) map[string]claimResult {
 
 func (r *run) claimResults() map[string]claimResult {
 	var claims []*resourceapi.ResourceClaim
+	var pods []*corev1.Pod
 	for _, object := range r.known {
-		if claim, ok := object.(*resourceapi.ResourceClaim); ok {
-			claims = append(claims, claim)
+		switch o := object.(type) {
+		case *resourceapi.ResourceClaim:
+			claims = append(claims, o)
+		case *corev1.Pod:
+			pods = append(pods, o)
 		}
 	}
-	return resultsOf(claims)
+	return resultsOf(claims, pods)
 }
 
 func compareClaims(u, b map[string]claimResult, list *differences) {
@@ -259,8 +279,10 @@ func compareClaims(u, b map[string]claimResult, list *differences) {
 	}
 }
 
-// splitClaims separates the claims at the end of berth's output from the attempts.
-func splitClaims(text []byte) (attempts []byte, claims []*resourceapi.ResourceClaim, err error) {
+// splitClaims separates the claims and pods at the end of berth's output from the attempts.
+func splitClaims(text []byte) (attempts []byte, results map[string]claimResult, err error) {
+	var claims []*resourceapi.ResourceClaim
+	var pods []*corev1.Pod
 	for len(text) > 0 {
 		line, rest := text, []byte(nil)
 		if at := slices.Index(text, '\n'); at >= 0 {
@@ -268,15 +290,25 @@ func splitClaims(text []byte) (attempts []byte, claims []*resourceapi.ResourceCl
 		}
 		text = rest
 		var head struct{ Kind string }
-		if json.Unmarshal(line, &head) == nil && head.Kind == "ResourceClaim" {
+		if json.Unmarshal(line, &head) != nil {
+			head.Kind = ""
+		}
+		switch head.Kind {
+		case "ResourceClaim":
 			claim := &resourceapi.ResourceClaim{}
 			if err := json.Unmarshal(line, claim); err != nil {
 				return nil, nil, fmt.Errorf("a claim that berth wrote is not understood: %w", err)
 			}
 			claims = append(claims, claim)
-			continue
+		case "Pod":
+			pod := &corev1.Pod{}
+			if err := json.Unmarshal(line, pod); err != nil {
+				return nil, nil, fmt.Errorf("a pod that berth wrote is not understood: %w", err)
+			}
+			pods = append(pods, pod)
+		default:
+			attempts = append(attempts, line...)
 		}
-		attempts = append(attempts, line...)
 	}
-	return attempts, claims, nil
+	return attempts, resultsOf(claims, pods), nil
 }

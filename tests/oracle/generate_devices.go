@@ -2,7 +2,12 @@
 
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/kubernetes/pkg/features"
+)
 
 // Devices: slices, classes and claims, and pods that use them. Few devices, so that they run out.
 
@@ -162,6 +167,9 @@ func (g *generator) pool(pool devicePool, where tree) []any {
 		devices := []any{}
 		for range g.between(0, 3) {
 			name := fmt.Sprintf("d%d", number)
+			if g.mapsToNodes() && pool.driver != deviceDrivers[0] {
+				name = "n" + name // upstream looks devices up without their driver
+			}
 			number++
 			pool.devices = append(pool.devices, name)
 			devices = append(devices, g.device(name, where, counters))
@@ -245,6 +253,35 @@ func (g *generator) deviceCapacity(d tree) {
 	d["capacity"] = capacity
 	if g.about("multiple") {
 		d["allowMultipleAllocations"] = true
+	}
+	if g.mapsToNodes() && g.about("mappings") {
+		g.deviceMappings(d, capacity)
+	}
+}
+
+// mapsToNodes: devices may take cpu and memory of their node.
+func (g *generator) mapsToNodes() bool {
+	return utilfeature.DefaultFeatureGate.Enabled(features.DRANodeAllocatableResources)
+}
+
+// deviceMappings: at most one that upstream refuses, since it takes them in any order.
+func (g *generator) deviceMappings(d, capacity tree) {
+	mappings := tree{}
+	for _, name := range some(g.draw, 3, "cpu", "memory", "ephemeral-storage", "hugepages-2Mi") {
+		m := tree{}
+		if g.chance(0.85) {
+			m["allocationMultiplier"] = pick(g.draw, "1", "2", "100m", "1500m", "1Gi", "64Mi", "3Ki", "0.5", "1e3")
+			if name == "cpu" {
+				m["allocationMultiplier"] = pick(g.draw, "1", "2", "100m", "1500m", "0.001")
+			}
+		}
+		if d["allowMultipleAllocations"] == true && len(capacity) > 0 && g.chance(0.5) || len(mappings) == 0 && g.chance(0.03) {
+			m["capacityKey"] = pick(g.draw, capacityNames...)
+		}
+		mappings[name] = m
+	}
+	if len(mappings) > 0 {
+		d["nodeAllocatableResourceMappings"] = mappings
 	}
 }
 
@@ -409,8 +446,34 @@ func (g *generator) addClaims(pod tree) {
 		}
 	}
 	spec["resourceClaims"] = list
+	if g.mapsToNodes() {
+		g.referToClaims(spec, list)
+	}
 	if len(statuses) > 0 {
 		status["resourceClaimStatuses"] = statuses
+	}
+}
+
+// referToClaims: most claims are used by a container, some by several.
+func (g *generator) referToClaims(spec tree, entries []any) {
+	var containers []tree
+	for _, key := range []string{"initContainers", "containers"} {
+		list, _ := spec[key].([]any)
+		for _, c := range list {
+			containers = append(containers, c.(tree))
+		}
+	}
+	for _, e := range entries {
+		for range pick(g.draw, 0, 1, 1, 1, 1, 1, 1, 2) {
+			c := pick(g.draw, containers...)
+			resources, _ := c["resources"].(tree)
+			if resources == nil {
+				resources = tree{}
+				c["resources"] = resources
+			}
+			list, _ := resources["claims"].([]any)
+			resources["claims"] = append(list, tree{"name": e.(tree)["name"]})
+		}
 	}
 }
 

@@ -33,6 +33,7 @@ import (
 	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
@@ -568,6 +569,10 @@ func (r *run) schedule(info *framework.QueuedPodInfo) (*attempt, error) {
 	}
 	assumed := pod.DeepCopy()
 	assumed.Spec.NodeName = a.Node
+	if utilfeature.DefaultFeatureGate.Enabled(features.DRANodeAllocatableResources) {
+		assumed.Status.NodeAllocatableResourceClaimStatuses =
+			dynamicresources.ExtractPodNodeAllocatableResourceClaimStatus(r.logger, state, a.Node)
+	}
 	if err := r.reserve(p, state, assumed, a); err != nil || a.last {
 		r.ended = true
 		return a, err

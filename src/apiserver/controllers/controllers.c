@@ -441,7 +441,7 @@ void controllers_object_changed(struct controllers *c, struct object *before, st
     arena_reset(&c->scratch);
 }
 
-/* --- answers ----------------------------------------------------------------------------------- */
+/* --- answers --------------------------------------------------------------------------------- */
 
 static void item_answered(struct controllers *c, struct item *item, bool ok)
 {

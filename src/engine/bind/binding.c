@@ -520,6 +520,7 @@ void binding_start(struct bindings *b, struct berth_queued_pod *queued, struct b
 {
     struct binding_cycle *bc = binding_cycle_new(b, queued, cycle, node, started);
     bool work = false;
+    cycle_claim(cycle, bc->pod);
     cache_assume(b->framework->cache, bc->pod);
     /* The assumed pod takes the room now: its nomination must not count it again. */
     nominator_remove(&b->queue->nominator, pod_info_key(bc->pod));

@@ -39,14 +39,19 @@ static enum extended_need extended_need(const struct claims_state *s, const stru
 
 /* --- claims that are allocated ---------------------------------------------------------------- */
 
+static bool reaches(const struct used_claim *c, const struct berth_node *node)
+{
+    return !c->limited || node_terms_match(&c->available_on, &node->node->metadata.labels,
+                                           node->node->metadata.name);
+}
+
 /* Upstream: a claim whose binding has failed may be deallocated in PostFilter. */
 static bool is_available(const struct claims_state *s, const struct used_claim *c,
                          const struct berth_node *node)
 {
     if (!c->claim->status.allocation)
         return true;
-    if (c->limited && !node_terms_match(&c->available_on, &node->node->metadata.labels,
-                                        node->node->metadata.name))
+    if (!reaches(c, node))
         return false;
     if (!s->plugin->gates.binding_conditions)
         return true;
@@ -122,8 +127,11 @@ static enum berth_code allocate(const struct claims_state *s, const struct berth
     struct allocation_run run = {.state = s, .pod = pod->pod, .node = node};
     enum berth_code code = BERTH_SUCCESS;
     *ret_score = 0;
-    switch (allocation_run(&run, s->scores)) {
+    switch (allocation_run(&run, s->scores || s->takes_of_node)) {
     case ALLOCATION_FOUND:
+        if (s->takes_of_node)
+            code = node_claims_check(s, pod->pod, node, run.allocation.results,
+                                     allocation_run_arena(&run), status);
         if (s->scores)
             *ret_score = score_all(s, run.allocation.results);
         break;
@@ -160,6 +168,19 @@ static bool find_unavailable(const struct claims_state *s, const struct berth_no
     return any;
 }
 
+/* A claim of another pod on the node may not take resources of the node twice. */
+static enum berth_code check_sharing(const struct claims_state *s, const struct pod *pod,
+                                     const struct berth_node *node, struct berth_status *status)
+{
+    enum berth_code code = BERTH_SUCCESS;
+    if (!s->plugin->gates.node_allocatable || !node->n_claiming)
+        return BERTH_SUCCESS;
+    for (size_t i = 0; code == BERTH_SUCCESS && i < s->n; i++)
+        if (s->v[i].claim->status.allocation && reaches(&s->v[i], node))
+            code = node_claims_check_sharing(s, pod, node, &s->v[i], status);
+    return code;
+}
+
 enum berth_code dra_filter(void *ctx, const struct berth_cycle *cycle, const struct berth_pod *pod,
                            const struct berth_node *node, struct berth_status *status)
 {
@@ -180,6 +201,9 @@ enum berth_code dra_filter(void *ctx, const struct berth_cycle *cycle, const str
     if (extended == EXTENDED_NONE && s->has_extended && s->n == 1)
         return BERTH_SUCCESS;
 
+    enum berth_code shared = check_sharing(s, pod->pod, node, status);
+    if (shared != BERTH_SUCCESS)
+        return shared;
     /* Upstream allocates first, and then remembers no claims that are not available. */
     if (s->nodes) {
         enum berth_code code = allocate(s, pod, node, status, &score);

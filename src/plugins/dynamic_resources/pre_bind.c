@@ -7,6 +7,8 @@
  *
  *     create ─ finalizer ─ status ─ pod's status ─ seen ─ next claim
  *
+ * Then the pod's status, if the claims take resources of the node.
+ *
  * Only a claim for extended resources is created, written to the pod's status, and waited for until
  * the watch shows it. A conflict begins again with a GET, up to five times. Whatever fails, the pod
  * no longer shares the pending allocation of the claim; Unreserve does the rest.
@@ -39,10 +41,11 @@ struct claim_binding {
     size_t index;         /* the claim under way */
     struct object *claim; /* its latest version; NULL: none under way */
     unsigned tries;
-    uint64_t call;  /* 0: none under way */
-    uint64_t timer; /* 0: none */
-    int64_t began;  /* when it began to wait */
-    bool creates;   /* the call creates the claim */
+    uint64_t call;           /* 0: none under way */
+    uint64_t timer;          /* 0: none */
+    int64_t began;           /* when it began to wait */
+    bool creates;            /* the call creates the claim */
+    bool writes_node_claims; /* the call writes them to the pod's status */
     /* Of a cancelled one. */
     char *uid, *pod_uid; /* of the pending allocation (NULL: none), of the pod */
 };
@@ -113,6 +116,8 @@ static void end_orphan(struct claim_binding *b, const struct berth_api_result *r
         for (size_t i = 0; i < c->status.reserved_for.n; i++)
             if (str_is(c->status.reserved_for.v[i].uid, b->pod_uid))
                 claim_unreserve(shared, &c->metadata, str_of(b->pod_uid));
+    } else if (claim && b->writes_node_claims) {
+        pod_clear_node_claims(shared, object_meta(claim)); /* the pod; Unreserve was too early */
     }
     if (b->uid)
         claim_cache_drop_pending(&shared->claims, str_of(b->uid), assumed);
@@ -367,21 +372,6 @@ static void on_pod_written(void *ctx, const struct berth_api_result *result)
     look_for_claim(&b->watcher);
 }
 
-static void patch_pod(struct claim_binding *b, struct str body, berth_api_done_fn *done)
-{
-    const struct object_meta *pod = &b->pod->pod->metadata;
-    struct berth_api_call call = {.struct_size = sizeof(call),
-                                  .verb = BERTH_API_PATCH,
-                                  .patch = BERTH_PATCH_STRATEGIC,
-                                  .api_version = BERTH_STR("v1"),
-                                  .resource = BERTH_STR("pods"),
-                                  .subresource = BERTH_STR("status"),
-                                  .namespace_name = abi_str(pod->namespace),
-                                  .name = abi_str(pod->name),
-                                  .body = abi_str(body)};
-    b->call = b->shared->host->api_call(b->shared->handle, &call, done, b);
-}
-
 /* Upstream: patchPodExtendedResourceClaimStatus. */
 static void write_pod(struct claim_binding *b)
 {
@@ -396,7 +386,7 @@ static void write_pod(struct claim_binding *b)
     buf_add_cstr(&body, "{\"status\":{\"extendedResourceClaimStatus\":");
     json_encode(&pod_extended_resource_claim_status_type, &status, &body);
     buf_add_cstr(&body, "}}");
-    patch_pod(b, buf_str(&body), on_pod_written);
+    b->call = dra_patch_pod(b->shared, &b->pod->pod->metadata, buf_str(&body), on_pod_written, b);
     buf_release(&body);
 }
 
@@ -488,7 +478,7 @@ static bool is_done(const struct claim_binding *b)
             !c->claim->spec.devices.requests.n);
 }
 
-static void wait_for_devices(struct claim_binding *b);
+static void write_node_claims(struct claim_binding *b);
 
 static void next_claim(struct claim_binding *b)
 {
@@ -497,7 +487,7 @@ static void next_claim(struct claim_binding *b)
     while (b->index < b->state->n && is_done(b))
         b->index++;
     if (b->index == b->state->n) {
-        wait_for_devices(b);
+        write_node_claims(b);
         return;
     }
     b->claim = object_ref(current(b)->object);
@@ -505,6 +495,49 @@ static void next_claim(struct claim_binding *b)
         create_claim(b);
     else
         write_claim(b);
+}
+
+/* --- resources of the node -------------------------------------------------------------------- */
+
+static void wait_for_devices(struct claim_binding *b);
+
+static void on_node_claims_written(void *ctx, const struct berth_api_result *result)
+{
+    struct claim_binding *b = ctx;
+    if (!goes_on(b, result))
+        return;
+    b->writes_node_claims = false;
+    if (answered_ok(result)) {
+        wait_for_devices(b);
+        return;
+    }
+    const struct object_meta *pod = &b->pod->pod->metadata;
+    struct buf why = BUF_INIT;
+    buf_add_printf(&why, "updating pod %.*s/%.*s NodeAllocatableResourceClaimStatuses: %.*s",
+                   STR_ARG(pod->namespace), STR_ARG(pod->name), STR_ARG(str_abi(result->message)));
+    end(b, BERTH_ERROR, buf_str(&why));
+    buf_release(&why);
+}
+
+/* Upstream: patchNodeAllocatableResourceClaimStatus. */
+static void write_node_claims(struct claim_binding *b)
+{
+    struct claims_state *s = b->state;
+    if (!s->node_claims.n) {
+        wait_for_devices(b);
+        return;
+    }
+    struct buf body = BUF_INIT;
+    buf_add_cstr(&body, "{\"status\":{\"nodeAllocatableResourceClaimStatuses\":[");
+    for (size_t i = 0; i < s->node_claims.n; i++) {
+        buf_add_cstr(&body, i ? "," : "");
+        json_encode(&node_allocatable_resource_claim_status_type, &s->node_claims.v[i], &body);
+    }
+    buf_add_cstr(&body, "]}}");
+    s->wrote_node_claims = b->writes_node_claims = true;
+    b->call =
+        dra_patch_pod(b->shared, &b->pod->pod->metadata, buf_str(&body), on_node_claims_written, b);
+    buf_release(&body);
 }
 
 /* --- binding conditions ----------------------------------------------------------------------- */
@@ -676,10 +709,10 @@ void dra_pre_bind_cancel(void *ctx, struct berth_cycle *cycle, const struct bert
         free_binding(b);
         return;
     }
-    struct used_claim *c = current(b);
-    if (c->pending)
+    if (b->index < b->state->n && current(b)->pending) {
         b->uid = str_dup(initial_uid(b));
-    c->pending = false;
+        current(b)->pending = false;
+    }
     b->pod_uid = str_dup(pod->pod->metadata.uid);
     b->state = NULL;
     b->pod = NULL;
