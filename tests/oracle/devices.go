@@ -14,6 +14,7 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
@@ -144,17 +145,50 @@ func fieldAt[T any](v reflect.Value, name string) T {
 	return *(*T)(unsafe.Pointer(v.FieldByName(name).UnsafeAddr()))
 }
 
-// allocate does what PreBind does after Reserve.
-func (r *run) allocate(state fwk.CycleState, pod *corev1.Pod, node string) error {
+// claimsOf returns the pod's claims in this attempt; the last may be for extended resources.
+func claimsOf(state fwk.CycleState) (v reflect.Value, claims []*resourceapi.ResourceClaim, owned int) {
 	data, err := state.Read(dynamicresources.Name)
 	if err != nil {
-		return nil
+		return reflect.Value{}, nil, 0
 	}
-	v := reflect.ValueOf(data).Elem()
+	v = reflect.ValueOf(data).Elem()
 	store := v.FieldByName("claims")
-	claims, owned := fieldAt[[]*resourceapi.ResourceClaim](store, "claims"), fieldAt[int](store, "numUserOwned")
-	infos := v.FieldByName("informationsForClaim")
+	return v, fieldAt[[]*resourceapi.ResourceClaim](store, "claims"), fieldAt[int](store, "numUserOwned")
+}
+
+// anyClaim: PostFilter may deallocate one of several claims, and upstream picks any.
+func anyClaim(state fwk.CycleState, pod *corev1.Pod) bool {
+	v, claims, owned := claimsOf(state)
+	n := 0
+	for i, c := range claims {
+		unavailable := fieldAt[sets.Set[int]](v, "unavailableClaims").Has(i)
+		users := c.Status.ReservedFor
+		if unavailable && (i >= owned || len(users) == 0 || len(users) == 1 && users[0].UID == pod.UID) {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// allocatesTwice: the pod names a claim twice that is not allocated. Upstream finds devices for both,
+// and fails in PreBind.
+func allocatesTwice(state fwk.CycleState) bool {
+	_, claims, _ := claimsOf(state)
+	seen := map[string]bool{}
+	for _, c := range claims {
+		if c.Status.Allocation == nil && seen[c.Name] {
+			return true
+		}
+		seen[c.Name] = true
+	}
+	return false
+}
+
+// allocate does what PreBind does after Reserve.
+func (r *run) allocate(state fwk.CycleState, pod *corev1.Pod, node string) error {
+	v, claims, owned := claimsOf(state)
 	for i, claim := range claims {
+		infos := v.FieldByName("informationsForClaim")
 		allocation := fieldAt[*resourceapi.AllocationResult](infos.Index(i), "allocation")
 		uid := claim.UID
 		if i >= owned {

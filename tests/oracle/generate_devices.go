@@ -17,7 +17,7 @@ type devices struct {
 	slices int
 	pools  []devicePool    // of all slices so far
 	extra  []any           // objects that belong to pods drawn since
-	taken  map[string]bool // devices of allocated claims: no two have the same
+	taken  map[string]bool // devices of allocated claims
 }
 
 type devicePool struct {
@@ -313,7 +313,7 @@ func (g *generator) allocated(spec, status tree) {
 	}
 	device := pick(g.draw, pool.devices...)
 	key := pool.driver + " " + pool.name + " " + device
-	if g.devices.taken[key] {
+	if g.devices.taken[key] && !(g.about("heldTwice") && g.chance(0.5)) {
 		return
 	}
 	g.devices.taken[key] = true
@@ -332,8 +332,7 @@ func (g *generator) allocated(spec, status tree) {
 		allocation["nodeSelector"] = g.deviceSelector()
 	}
 	status["allocation"] = allocation
-	// Of several that PostFilter may deallocate upstream picks any.
-	if len(g.devices.taken) > 1 || g.chance(0.3) {
+	if g.chance(0.6) {
 		status["reservedFor"] = []any{tree{"resource": "pods", "name": "other", "uid": "other"}}
 	}
 }
@@ -433,8 +432,7 @@ func (g *generator) addClaims(pod tree) {
 	for i := range pick(g.draw, 1, 1, 1, 2, 3) {
 		entry := fmt.Sprintf("e%d", i)
 		if g.chance(0.5) {
-			// No claim twice: upstream cannot bind such a pod.
-			if name := g.deviceClaimFor(meta["namespace"].(string)); !used[name] {
+			if name := g.deviceClaimFor(meta["namespace"].(string)); !used[name] || g.about("claimTwice") {
 				used[name] = true
 				list = append(list, tree{"name": entry, "resourceClaimName": name})
 			}
@@ -527,8 +525,10 @@ func (g *generator) generatedClaim(meta tree, entry string) tree {
 	}
 	name := claimName{meta["namespace"].(string), meta["name"].(string) + "-" + entry}
 	o := g.deviceClaim(name)
-	delete(o["status"].(tree), "allocation") // at most one that may be deallocated
-	delete(o["status"].(tree), "reservedFor")
+	if g.chance(0.7) {
+		delete(o["status"].(tree), "allocation")
+		delete(o["status"].(tree), "reservedFor")
+	}
 	owner := tree{"apiVersion": "v1", "kind": "Pod", "name": meta["name"], "uid": meta["uid"], "controller": true}
 	if g.about("strangers") && g.chance(0.3) {
 		owner["uid"] = "another"

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -148,7 +149,7 @@ type verdict struct {
 	attempts    []*attempt // upstream's
 	differences differences
 	err         error // another error
-	panicked    bool  // upstream did: nothing is compared
+	panicked    bool  // upstream did, or ran out of time: nothing is compared
 }
 
 func (v *verdict) failed() bool { return v.err != nil || len(v.differences) > 0 }
@@ -169,7 +170,7 @@ func (b *bench) try(c *testCase) *verdict {
 	return &verdict{attempts: ours, differences: compare(ours, theirs)}
 }
 
-// runUpstream: some cases with devices make upstream's allocator panic.
+// runUpstream: some cases with devices make upstream's allocator panic, or run out of time.
 func (b *bench) runUpstream(c *testCase, theirs []*attempt) (ours []*attempt, panicked bool, err error) {
 	defer func() {
 		if recover() != nil {
@@ -177,7 +178,12 @@ func (b *bench) runUpstream(c *testCase, theirs []*attempt) (ours []*attempt, pa
 		}
 	}()
 	ours, err = b.upstream.run(c, theirs)
-	return ours, false, err
+	return ours, err == nil && outOfTime(ours), err
+}
+
+// outOfTime: the timeout of DynamicResources is one of the wall clock, and berth's clock is virtual.
+func outOfTime(list []*attempt) bool {
+	return bytes.Contains(encode(list), []byte("timed out trying to allocate devices"))
 }
 
 // verdictOnErrors: rejecting a configuration is fine if both do.
@@ -493,7 +499,7 @@ func (s *session) summary() {
 	fmt.Printf("%s - seeds %d … %d: %d cases, %s; %d differ (%.0f s)\n", ok, s.seed, s.seed+uint64(done)-1, done,
 		s.coverage.counts(), failed, time.Since(s.begin).Seconds())
 	if n := s.panicked.Load(); n > 0 {
-		fmt.Printf("# in %d cases upstream panicked, and nothing was compared\n", n)
+		fmt.Printf("# in %d cases upstream panicked or ran out of time, and nothing was compared\n", n)
 	}
 	if s.options.coverage {
 		fmt.Print(s.coverage.table())

@@ -215,6 +215,15 @@ func (u *upstream) takeOut(p *config.Plugins) {
 	}
 }
 
+// shortenTimeout: nothing is compared of a case in which upstream runs out of time.
+func shortenTimeout(p *config.KubeSchedulerProfile) {
+	for _, c := range p.PluginConfig {
+		if args, ok := c.Args.(*config.DynamicResourcesArgs); ok && args.FilterTimeout != nil && args.FilterTimeout.Duration > time.Second {
+			args.FilterTimeout = &metav1.Duration{Duration: time.Second}
+		}
+	}
+}
+
 func (r *run) makeProfiles(cfg *config.KubeSchedulerConfiguration) error {
 	r.profiles = map[string]*spiedProfile{}
 	preEnqueue := map[string]map[string]fwk.PreEnqueuePlugin{}
@@ -226,6 +235,7 @@ func (r *run) makeProfiles(cfg *config.KubeSchedulerConfiguration) error {
 	var less fwk.LessFunc
 	for i := range cfg.Profiles {
 		p := &cfg.Profiles[i]
+		shortenTimeout(p)
 		f, err := frameworkruntime.NewFramework(r.ctx, registry, p,
 			frameworkruntime.WithComponentConfigVersion(cfg.APIVersion),
 			frameworkruntime.WithClientSet(r.client),

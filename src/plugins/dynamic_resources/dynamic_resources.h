@@ -119,6 +119,7 @@ struct extended_request {
 struct node_claims {
     struct node_allocatable_resource_claim_status *v;
     size_t n;
+    bool mapped; /* some device has mappings, even if none applies */
 };
 
 struct claims_state {

@@ -9,6 +9,11 @@
 #include "engine/cycle/cycle.h"
 #include "plugins/dynamic_resources/allocation_run.h"
 
+struct claim_name {
+    struct str name;  /* of the entry in the pod's spec */
+    struct str claim; /* its claim's */
+};
+
 /* The claims of one pod. */
 struct collector {
     const struct claims_state *state;
@@ -17,12 +22,8 @@ struct collector {
     VEC(struct node_allocatable_resource_claim_status) statuses;
     /* The statuses by the name that containers use, sorted. */
     VEC(struct claim_name) names;
+    bool mapped;
     struct buf *why;
-};
-
-struct claim_name {
-    struct str name;  /* of the entry in the pod's spec */
-    struct str claim; /* its claim's */
 };
 
 /* --- amounts ---------------------------------------------------------------------------------- */
@@ -114,6 +115,7 @@ static int add_claim(struct collector *c, const struct used_claim *used,
     const struct object_meta *meta = &used->claim->metadata;
     size_t capacity = count_mappings(c->state, a);
     struct node_allocatable_resource_claim_status status = {.resource_claim_name = meta->name};
+    c->mapped |= capacity > 0;
     quantity_map total = {.v = arena_array(c->arena, struct quantity_entry, capacity)};
     for (size_t i = 0; capacity && i < a->devices.results.n; i++) {
         const struct device_request_allocation_result *r = &a->devices.results.v[i];
@@ -175,7 +177,7 @@ static struct node_allocatable_resource_claim_status *status_of(struct collector
     return found ? bsearch(&wanted, c->statuses.v, c->statuses.n, sizeof(wanted), by_claim) : NULL;
 }
 
-/* fn: 0 counts the names of containers, 1 enters them. */
+/* Counts the references of a container in the statuses, or enters its name. */
 static void each_reference(struct collector *c, const struct container *container, bool enters)
 {
     for (size_t i = 0; i < container->resources.claims.n; i++) {
@@ -229,6 +231,7 @@ int node_claims_collect(const struct claims_state *s, const struct pod *pod,
         if (result)
             r = add_claim(&c, &s->v[i], result);
     }
+    ret->mapped = c.mapped;
     if (r == 0 && c.statuses.n) {
         sort_statuses(&c);
         find_containers(&c);
@@ -344,7 +347,7 @@ enum berth_code node_claims_check(const struct claims_state *s, const struct pod
     buf_release(&why);
     if (r < 0)
         return refuse(s, status, error, BERTH_ERROR);
-    if (!claims.n)
+    if (!claims.mapped)
         return BERTH_SUCCESS;
     for (size_t i = 0; i < claims.n; i++)
         if (!claims.v[i].containers.n)
