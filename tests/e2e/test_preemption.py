@@ -20,14 +20,13 @@ from tap import check, equal, main, show_log, test
 
 CLASSES = {"bottom": -100, "low": 10, "middle": 100, "high": 1000, "top": 10000}
 WAYS = {"default-scheduler": (), "waits": ("--feature-gates=SchedulerAsyncPreemption=false",)}
-ABSENT = [n for n in berth.VOLUMES_AND_DEVICES if n != "DefaultPreemption"]
 
 
 # ---- the cluster ---------------------------------------------------------------------------------
 
 def profile(name, *without):
     return {"schedulerName": name, "percentageOfNodesToScore": 100,
-            "plugins": {"multiPoint": {"disabled": [{"name": n} for n in (*ABSENT, *without)]}}}
+            "plugins": {"multiPoint": {"disabled": [{"name": n} for n in without]}}}
 
 
 def start(c, way):

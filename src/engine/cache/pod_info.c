@@ -128,7 +128,7 @@ struct berth_pod *pod_info_assume(struct berth_pod *pod, struct str node_name)
     return p;
 }
 
-/* --- what claims take of the node -------------------------------------------------------------- */
+/* --- what claims take of the node ------------------------------------------------------------- */
 
 static void copy_statuses(struct claimed_resources *c,
                           const struct node_allocatable_resource_claim_status *from, size_t n)

@@ -14,7 +14,7 @@
  *              extended.c   extended resources as requests of a claim
  *              node_allocatable.c  devices that take cpu and memory of their node
  *              reserve.c    Reserve, Unreserve, PostFilter
- *              pre_bind.c   PreBind: the writes, and the wait for binding conditions
+ *              pre_bind.c   PreBind: the writes; device_wait.c: the wait for binding conditions
  *              claim_writes.c  texts of the writes, and removal of claims
  *
  * Ownership: an instance owns its operations in PreBind. A cycle's state owns references on the
