@@ -290,7 +290,7 @@ def in_parallel(work, items, cores=lambda item: 1.0, limit=CORES):
 # ---- phases ----------------------------------------------------------------------------------
 
 def phase_build(tally, options):
-    build(tally, "make all", "all")
+    build(tally, "make all libs", "all", "libs")
 
 
 def phase_lint(tally, options):

@@ -318,9 +318,12 @@ def check_unused(tree, layers):
     exempt = unused_exemptions(tree.root)
     tests = words_in(tree, glob.glob("tests/**/*.[ch]", root_dir=tree.root, recursive=True))
     headers = words_in(tree, [path for path in tree.paths if path.endswith(".h")])
+    installed = words_in(tree, glob.glob("include/berth/*.h", root_dir=tree.root))
     public = list(public_names(tree))
     for path, name, used, is_function in public:
         if used or name in exempt or headers[name] > 1:  # an inline function of a header uses it
+            continue
+        if name in installed:  # for other programs
             continue
         at = f"{path}:{line_of_word(tree.text(path), name)}"
         if path.endswith(".h") or words_in(tree, [path])[name] == 1:

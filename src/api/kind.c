@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/kind.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "api/apps.h"
 #include "api/coordination.h"
 #include "api/core.h"
+#include "api/custom.h"
 #include "api/device_taint_rule.h"
 #include "api/events.h"
 #include "api/node.h"
@@ -99,25 +103,76 @@ static const struct kind kinds[KIND_COUNT] = {
                              .type = &delete_options_type},
 };
 
+/* --- custom kinds ----------------------------------------------------------------------------- */
+
+/* Entries below n_custom are constant; the lock is held while one is added. */
+static struct kind custom[KIND_MAX_CUSTOM];
+static atomic_size_t n_custom;
+static pthread_mutex_t custom_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void add_custom(struct kind *k, const struct kind_names *names, size_t i)
+{
+    k->api_version = str_of(str_dup(names->api_version));
+    size_t slash = str_find(k->api_version, '/');
+    bool core = slash == k->api_version.n;
+    k->group = core ? STR("") : str_slice(k->api_version, 0, slash);
+    k->version = core ? k->api_version : str_slice(k->api_version, slash + 1, k->api_version.n);
+    k->kind = str_of(str_dup(names->kind));
+    k->list_kind = str_of(xasprintf("%.*sList", STR_ARG(names->kind)));
+    k->resource = str_of(str_dup(names->resource));
+    k->id = (enum kind_id)(KIND_COUNT + i);
+    k->namespaced = names->namespaced;
+    k->has_metadata = true;
+    k->type = &custom_object_type;
+}
+
+const struct kind *kind_custom(const struct kind_names *names)
+{
+    if (str_empty(names->api_version) || str_empty(names->kind) || str_empty(names->resource))
+        return NULL;
+    pthread_mutex_lock(&custom_lock);
+    const struct kind *found = kind_find(names->api_version, names->kind);
+    size_t n = atomic_load(&n_custom);
+    if (!found && n < KIND_MAX_CUSTOM) {
+        add_custom(&custom[n], names, n);
+        found = &custom[n];
+        atomic_store(&n_custom, n + 1);
+    }
+    pthread_mutex_unlock(&custom_lock);
+    return found;
+}
+
+/* --- lookup ----------------------------------------------------------------------------------- */
+
 const struct kind *kind_get(enum kind_id id)
 {
-    assert((unsigned)id < KIND_COUNT);
-    return &kinds[id];
+    if ((unsigned)id < KIND_COUNT)
+        return &kinds[id];
+    assert((size_t)id - KIND_COUNT < atomic_load(&n_custom));
+    return &custom[(size_t)id - KIND_COUNT];
+}
+
+static size_t n_kinds(void)
+{
+    return KIND_COUNT + atomic_load(&n_custom);
 }
 
 const struct kind *kind_find(struct str api_version, struct str kind)
 {
-    for (size_t i = 0; i < KIND_COUNT; i++)
-        if (str_eq(kinds[i].kind, kind) && str_eq(kinds[i].api_version, api_version))
-            return &kinds[i];
+    for (size_t i = 0; i < n_kinds(); i++) {
+        const struct kind *k = kind_get((enum kind_id)i);
+        if (str_eq(k->kind, kind) && str_eq(k->api_version, api_version))
+            return k;
+    }
     return NULL;
 }
 
 const struct kind *kind_find_resource(struct str group, struct str resource)
 {
-    for (size_t i = 0; i < KIND_COUNT; i++)
-        if (!str_empty(resource) && str_eq(kinds[i].resource, resource) &&
-            str_eq(kinds[i].group, group))
-            return &kinds[i];
+    for (size_t i = 0; !str_empty(resource) && i < n_kinds(); i++) {
+        const struct kind *k = kind_get((enum kind_id)i);
+        if (str_eq(k->resource, resource) && str_eq(k->group, group))
+            return k;
+    }
     return NULL;
 }

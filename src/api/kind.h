@@ -2,9 +2,11 @@
 /*
  * kind.h - the table of the API kinds that berth knows.
  *
- * Purpose:   all names of a kind (URL, JSON, envelope) and the table that decodes it.
- * Ownership: constant data of the program.
- * Threading: constant; any thread.
+ * Purpose:   all names of a kind (URL, JSON, envelope) and the table that decodes it. Custom kinds,
+ *            which plugins ask for, are added at run time; their objects are JSON trees
+ *            (api/custom.h).
+ * Ownership: constant data of the program; custom kinds stay until it ends.
+ * Threading: any thread.
  */
 #ifndef BERTH_API_KIND_H
 #define BERTH_API_KIND_H
@@ -42,8 +44,17 @@ enum kind_id {
     KIND_BINDING,
     KIND_STATUS,         /* no metadata, no resource */
     KIND_DELETE_OPTIONS, /* no metadata, no resource */
-    KIND_COUNT,
+    KIND_COUNT,          /* the first custom kind */
 };
+
+/* Numbers of kinds, including custom ones. */
+#define KIND_MAX_CUSTOM 32
+#define KIND_SPACE      (KIND_COUNT + KIND_MAX_CUSTOM)
+
+static inline bool kind_is_custom(enum kind_id id)
+{
+    return (int)id >= KIND_COUNT;
+}
 
 struct kind {
     enum kind_id id;
@@ -62,5 +73,14 @@ const struct kind *kind_get(enum kind_id id) __attribute__((returns_nonnull));
 /* NULL if berth does not know it. */
 const struct kind *kind_find(struct str api_version, struct str kind);
 const struct kind *kind_find_resource(struct str group, struct str resource);
+/*
+ * The kind of these names, a custom one if berth does not know it. NULL: there are KIND_MAX_CUSTOM
+ * already, or a name is empty.
+ */
+struct kind_names {
+    struct str api_version, kind, resource;
+    bool namespaced;
+};
+const struct kind *kind_custom(const struct kind_names *names);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/object.h"
 
+#include "api/custom.h"
 #include "codec/json.h"
 #include "codec/proto.h"
 
@@ -73,6 +74,11 @@ const struct object_meta *object_meta(const struct object *o)
 {
     assert(object_kind(o)->has_metadata);
     return object_body(o);
+}
+
+const struct json_value *object_tree(const struct object *o)
+{
+    return kind_is_custom(o->kind) ? &((const struct custom_object *)object_body(o))->value : NULL;
 }
 
 size_t object_size(const struct object *o)
@@ -181,9 +187,15 @@ static int decode_body(const struct wire *wire, struct str bytes, struct object 
                        struct err *reterr)
 {
     const struct type *type = wire->kind->type;
-    return wire->encoding == ENCODING_PROTO
-               ? proto_decode(bytes, type, &o->arena, object_body_mut(o), reterr)
-               : json_decode(bytes, type, 0, &o->arena, object_body_mut(o), reterr);
+    if (wire->encoding == ENCODING_PROTO)
+        return kind_is_custom(wire->kind->id)
+                   ? err_set(reterr, -EBADMSG, "custom resources are JSON")
+                   : proto_decode(bytes, type, &o->arena, object_body_mut(o), reterr);
+    int r = json_decode(bytes, type, 0, &o->arena, object_body_mut(o), reterr);
+    if (r < 0 || !kind_is_custom(wire->kind->id))
+        return r;
+    struct custom_object *custom = object_body_mut(o);
+    return json_parse(arena_dup(&o->arena, bytes), 0, &o->arena, &custom->value, reterr);
 }
 
 #define TOO_LARGE "an object of %zu bytes is larger than the limit of %zu"
@@ -298,6 +310,10 @@ void object_encode(const struct kind *kind, const void *body, enum encoding enco
 {
     if (encoding == ENCODING_PROTO) {
         proto_encode_envelope(kind->api_version, kind->kind, kind->type, body, out);
+        return;
+    }
+    if (kind_is_custom(kind->id)) {
+        custom_object_write(body, out);
         return;
     }
     buf_add_str(out, STR("{\"kind\":\""));

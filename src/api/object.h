@@ -69,6 +69,9 @@ const struct kind *object_kind(const struct object *o);
 const void *object_body(const struct object *o);
 /* For kinds that have metadata. */
 const struct object_meta *object_meta(const struct object *o);
+/* The whole object of a custom kind; NULL for other kinds. */
+struct json_value;
+const struct json_value *object_tree(const struct object *o);
 /* Bytes of memory that it holds. */
 size_t object_size(const struct object *o);
 /*

@@ -102,6 +102,26 @@ struct mail *mailbox_wait(struct mailbox *box, int64_t until)
     return all;
 }
 
+struct mail *mailbox_wait_one(struct mailbox *box)
+{
+    struct mail *one = NULL;
+    pthread_mutex_lock(&box->lock);
+    while (!box->first && !box->closed)
+        pthread_cond_wait(&box->filled, &box->lock);
+    if (!box->closed) {
+        one = box->first;
+        box->first = one->next;
+        if (box->first) {
+            pthread_cond_signal(&box->filled); /* a post signals one reader, for the first mail */
+        } else {
+            box->last = &box->first;
+            clear_fd(box);
+        }
+    }
+    pthread_mutex_unlock(&box->lock);
+    return one;
+}
+
 void mailbox_close(struct mailbox *box)
 {
     pthread_mutex_lock(&box->lock);

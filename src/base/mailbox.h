@@ -35,6 +35,8 @@ void mailbox_post(struct mailbox *box, struct mail *mail);
 struct mail *mailbox_take(struct mailbox *box);
 /* Waits for mail until the monotonic time `until` (INT64_MAX: forever) or close, then takes it. */
 struct mail *mailbox_wait(struct mailbox *box, int64_t until);
+/* For several readers: waits for mail or close, and takes one. NULL: closed. */
+struct mail *mailbox_wait_one(struct mailbox *box);
 /* Ends waiting permanently, also through event_fd; posting is still allowed. */
 void mailbox_close(struct mailbox *box);
 bool mailbox_closed(struct mailbox *box);

@@ -39,10 +39,12 @@ static void init_framework(struct engine *e, const struct engine_options *option
                                           .features = options->features,
                                           .host = &engine_host,
                                           .cache = &e->cache,
-                                          .cluster = &e->cluster};
+                                          .cluster = &e->cluster,
+                                          .max_pd_volumes = options->max_pd_volumes};
     framework_init(fw, &framework);
     fw->features.on[FEATURE_GANG_SCHEDULING] = features_group_pods(&fw->features);
     fw->metrics = new_metrics(fw, options);
+    fw->registry = options->metrics;
     fw->queue = &e->queue;
     fw->bindings = &e->bindings;
     fw->evictions = &e->evictions;
@@ -150,7 +152,8 @@ struct engine *engine_free(struct engine *e)
 
 void engine_set_verbosity(struct engine *e, int verbosity)
 {
-    e->framework.log.verbosity = e->framework.log.fn ? verbosity : -1;
+    __atomic_store_n(&e->framework.log.verbosity, e->framework.log.fn ? verbosity : -1,
+                     __ATOMIC_RELAXED);
 }
 
 void engine_log_plugins(const struct engine *e)
@@ -204,6 +207,17 @@ void engine_api_done(struct engine *e, uint64_t id, const struct berth_api_resul
 {
     plugin_calls_done(&e->framework.calls, id, result);
     engine_settle(e);
+}
+
+void engine_http_done(struct engine *e, uint64_t id, const struct berth_http_result *result)
+{
+    plugin_calls_got(&e->framework.calls, id, result);
+    engine_settle(e);
+}
+
+void engine_kind_synced(struct engine *e, const struct kind *kind)
+{
+    e->framework.unsynced[kind->id] = false;
 }
 
 void engine_tick(struct engine *e)

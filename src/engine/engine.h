@@ -33,6 +33,7 @@ struct engine_options {
     struct metrics *metrics;         /* must outlive the engine; NULL: metrics are off */
     uint64_t seed;
     int64_t max_in_unschedulable; /* ns; 0: five minutes */
+    int64_t max_pd_volumes;       /* KUBE_MAX_PD_VOLS; 0: unset */
     size_t explain_bytes;         /* limit for records of attempts; 0: EXPLAIN_MAX_BYTES */
     bool surveys;                 /* records have every plugin's verdict on every node: survey.h */
     bool no_explain;              /* no records: for measuring what they cost */
@@ -54,6 +55,18 @@ void engine_write_done(struct engine *engine, uint64_t id, const struct write_re
 void engine_extender_done(struct engine *engine, uint64_t id, const struct extender_result *result);
 /* The answer to a plugin's request (ports.call_api). result is borrowed. */
 void engine_api_done(struct engine *engine, uint64_t id, const struct berth_api_result *result);
+/* The answer to a plugin's HTTP request (ports.http_get). result is borrowed. */
+void engine_http_done(struct engine *engine, uint64_t id, const struct berth_http_result *result);
+/* All objects of a kind that a plugin asked for (ports.watch) have been passed on. */
+void engine_kind_synced(struct engine *engine, const struct kind *kind);
+/* What another thread has posted (ports.post). Takes over the post. */
+void engine_posted(struct engine *engine, struct engine_post *post);
+/* Frees a post that is not passed on any more. */
+void engine_post_free(struct engine_post *post);
+/* Work for another thread (ports.work) has been done. Takes over the work. */
+void engine_work_done(struct engine *engine, struct engine_work *work);
+/* The same if the engine ends before the work has begun, or before its result was passed on. */
+void engine_work_drop(struct engine_work *work);
 /* Time has passed: flushes queues, Permit timeouts and the timers of plugins. Must be called at
  * engine_next_wake. */
 void engine_tick(struct engine *engine);

@@ -295,7 +295,7 @@ static bool is_assigned(const struct object *pod)
 static void tell_plugins(const struct engine *e, enum kind_id kind, struct object *before,
                          struct object *after)
 {
-    enum berth_resource resource = resource_of_kind(kind);
+    enum berth_resource resource = resource_of_kind(&e->framework, kind);
     if (kind == KIND_POD)
         resource = is_assigned(after ? after : before) ? BERTH_RESOURCE_ASSIGNED_POD
                                                        : BERTH_RESOURCE_UNSCHEDULED_POD;
@@ -307,7 +307,7 @@ static void tell_plugins(const struct engine *e, enum kind_id kind, struct objec
 static void lookup_changed(struct engine *e, enum kind_id kind, struct object *before,
                            struct object *after)
 {
-    enum berth_resource resource = resource_of_kind(kind);
+    enum berth_resource resource = resource_of_kind(&e->framework, kind);
     if (resource != BERTH_RESOURCE_COUNT)
         queue_changes(e, resource, lookup_change(before, after), before, after);
     if (kind == KIND_POD_GROUP && !after)

@@ -99,8 +99,8 @@ static void lookup_handled(struct engine *e, const struct object *before,
                            const struct object *after, int64_t ns)
 {
     unsigned actions = lookup_change(before, after);
-    struct cluster_event event = {.resource =
-                                      resource_of_kind(object_kind(after ? after : before)->id)};
+    struct cluster_event event = {
+        .resource = resource_of_kind(&e->framework, object_kind(after ? after : before)->id)};
     if (event.resource != BERTH_RESOURCE_COUNT && event_next_action(&actions, &event.action) &&
         queue_is_of_interest(&e->queue, &event))
         scheduler_metrics_handled(e->framework.metrics, &event, ns);

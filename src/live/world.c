@@ -7,8 +7,10 @@
 
 /* --- the kinds that are watched --------------------------------------------------------------- */
 
-static const struct informers_sink informers_sink = {
-    .on_event = world_on_object, .on_synced = world_on_synced, .on_refetched = world_on_refetched};
+static const struct informers_sink informers_sink = {.on_event = world_on_object,
+                                                     .on_kind_synced = world_on_kind_synced,
+                                                     .on_synced = world_on_synced,
+                                                     .on_refetched = world_on_refetched};
 
 /*
  * The kinds that the engine reads. Terminated pods hold no resources; upstream filters them out
@@ -47,10 +49,18 @@ static bool is_watched(enum kind_id kind, const struct features *features)
            (features && features->on[FEATURE_DRA_DEVICE_TAINT_RULES]);
 }
 
+static bool has_row(const struct informer_row *rows, size_t n, enum kind_id kind)
+{
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].kind == kind)
+            return true;
+    return false;
+}
+
 /* Objects that are sent to extenders are kept in their wire form. */
 static struct informers *make_informers(struct world *w, const struct features *features)
 {
-    struct informer_row rows[ARRAY_LEN(informer_rows)];
+    struct informer_row rows[ARRAY_LEN(informer_rows) + KIND_SPACE];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_LEN(informer_rows); i++) {
         if (!is_watched(informer_rows[i].kind, features))
@@ -59,6 +69,9 @@ static struct informers *make_informers(struct world *w, const struct features *
         rows[n].object_flags = world_object_flags(w, rows[n].kind);
         n++;
     }
+    for (size_t i = 0; i < w->wanted.n; i++)
+        if (!has_row(rows, n, w->wanted.v[i]->id))
+            rows[n++] = (struct informer_row){.kind = w->wanted.v[i]->id, .optional = true};
     return informers_new(w->client, rows, n, NULL, &informers_sink, w);
 }
 
@@ -66,18 +79,18 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
 {
     w->pool = pool_new(world_parallelism(o->config));
     struct engine_options engine = {
-        .registry = o->registry,
         .features = o->features,
         .metrics = o->metrics,
         .seed = o->seed,
         .max_in_unschedulable = o->max_in_unschedulable,
+        .max_pd_volumes = o->max_pd_volumes,
         .ports = world_ports(w),
     };
     struct rest_options rest = {.metrics = o->metrics};
     int r = mailbox_init(&w->msgs, false);
     if (r < 0)
         return err_set(reterr, r, "mailbox: %s", strerror(-r));
-    r = world_setup_new(w, o->config, o->owner, &w->setup, reterr);
+    r = world_setup_new(w, o->config, o->registry, o->owner, &w->setup, reterr);
     if (r == 0) {
         w->setups = w->setup;
         world_setup_options(w->setup, &engine);
@@ -118,9 +131,9 @@ int world_new(const struct world_options *options, const struct world_callbacks 
     w->config = options->config;
     w->metrics = options->metrics;
     write_metrics_init(&w->write_metrics, options->metrics, options->features);
-    w->registry = options->registry;
     w->callbacks = callbacks;
     w->ctx = ctx;
+    world_is_engine_thread_now(w);
     w->outbox_end = &w->outbox;
     w->msgs_end = &w->msgs_out;
     loop_task_init(&w->post_msgs, world_on_post_msgs);
@@ -167,6 +180,8 @@ struct world *world_free(struct world *w)
         world_api_write_free(w->open);
     }
     world_cancel_api_calls(w);
+    world_cancel_http(w);
+    bool ended = world_end_workers(w);
     write_queue_free(w->writes);
     world_free_setups(w);
     informers_free(w->informers);
@@ -188,6 +203,9 @@ struct world *world_free(struct world *w)
         world_api_write_free(e);
         e = next;
     }
+    vec_release(&w->wanted);
+    if (!ended)
+        return NULL; /* a plugin still uses the engine; the process is about to end */
     engine_free(w->engine);
     pool_free(w->pool);
     mailbox_release(&w->msgs);

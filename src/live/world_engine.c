@@ -59,6 +59,11 @@ struct ports world_ports(struct world *w)
                           .submit = port_submit,
                           .call_extender = port_call_extender,
                           .call_api = world_call_api,
+                          .http_get = world_http_get,
+                          .watch = world_watch,
+                          .post = world_post,
+                          .is_engine_thread = world_is_engine_thread,
+                          .work = world_work,
                           .retired = world_retire,
                           .log = port_log,
                           .pool = w->pool};
@@ -104,6 +109,11 @@ static void free_msg(struct engine_msg *msg)
     extender_answer_free(msg->answer);
     free_explain_request(msg->explain);
     world_dump_snapshot_free(msg->snapshot);
+    if (msg->post)
+        engine_post_free(msg->post);
+    if (msg->work)
+        engine_work_drop(msg->work);
+    free(msg->body);
     free(msg);
 }
 
@@ -186,6 +196,18 @@ static void read_msg(struct world *w, struct engine_msg *msg)
     case ENGINE_MSG_RELOAD:
         world_switch(w, msg->setup);
         break;
+    case ENGINE_MSG_POSTED:
+        engine_posted(w->engine, TAKE(msg->post));
+        break;
+    case ENGINE_MSG_WORK_DONE:
+        engine_work_done(w->engine, TAKE(msg->work));
+        break;
+    case ENGINE_MSG_HTTP_DONE:
+        world_answer_http(w, msg);
+        break;
+    case ENGINE_MSG_KIND_SYNCED:
+        engine_kind_synced(w->engine, msg->synced);
+        break;
     case ENGINE_MSG_EXPLAIN:
         msg->explain->attempts = engine_explain(w->engine, str_of(msg->explain->namespace),
                                                 str_of(msg->explain->name), &msg->explain->json);
@@ -232,6 +254,7 @@ void *world_engine_main(void *arg)
 {
     struct world *w = arg;
     bool idle = true;
+    world_is_engine_thread_now(w);
     while (!mailbox_closed(&w->msgs)) {
         int64_t until = w->may_schedule ? engine_next_wake(w->engine) : INT64_MAX;
         until = MIN(until, engine_publish_metrics(w->engine));

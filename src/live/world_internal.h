@@ -4,8 +4,9 @@
  *
  * Purpose:   world.c builds the world and receives watch events, world_life.c starts and stops it,
  *            world_engine.c is the engine's thread, world_writes.c sends the engine's writes,
- *            world_calls.c the requests of plugins, world_reload.c switches configurations,
- *            world_dump.c logs the engine's state.
+ *            world_calls.c the requests of plugins to the API server, world_requests.c those to
+ *            other servers and their watches, world_threads.c has the threads of plugins,
+ *            world_reload.c switches configurations, world_dump.c logs the engine's state.
  * Ownership: an engine_msg goes from the loop's thread to the engine's, an api_write the other way.
  *            The thread that holds one owns it.
  * Threading: each function and member names its thread. Only the mailbox is shared.
@@ -14,11 +15,13 @@
 #define BERTH_LIVE_WORLD_INTERNAL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/mailbox.h"
 #include "kube/lease/lease.h"
 #include "kube/lease/lease_candidate.h"
 #include "kube/watch/informers.h"
+#include "live/blocking.h"
 #include "live/events.h"
 #include "live/extender.h"
 #include "live/pod_binding.h"
@@ -48,6 +51,10 @@ enum engine_msg_kind {
     ENGINE_MSG_EXPLAIN,
     ENGINE_MSG_DUMP,
     ENGINE_MSG_RELOAD,
+    ENGINE_MSG_POSTED,
+    ENGINE_MSG_WORK_DONE,
+    ENGINE_MSG_HTTP_DONE,
+    ENGINE_MSG_KIND_SYNCED,
 };
 
 struct engine_msg {
@@ -63,12 +70,18 @@ struct engine_msg {
     struct explain_request *explain; /* ENGINE_MSG_EXPLAIN */
     struct dump_snapshot *snapshot;  /* ENGINE_MSG_DUMP */
     struct world_setup *setup;       /* ENGINE_MSG_RELOAD; owned by the world */
+    struct engine_post *post;        /* ENGINE_MSG_POSTED */
+    struct engine_work *work;        /* ENGINE_MSG_WORK_DONE */
+    const struct kind *synced;       /* ENGINE_MSG_KIND_SYNCED */
+    char *body;                      /* ENGINE_MSG_HTTP_DONE; NULL: empty */
+    size_t body_size;
 };
 
 /* One configuration with its extenders, on the loop's thread. Passed to the engine as its owner. */
 struct world_setup {
     struct world *world;
     const struct scheduler_config *config;
+    const struct registry *registry;
     void *owner;
     struct extenders *extenders; /* NULL: none */
     struct world_setup *next;    /* in world.setups */
@@ -138,7 +151,6 @@ struct world {
     bool started, thread_runs;
     struct mailbox msgs;
     struct pool *pool; /* helper threads for filtering and scoring */
-    const struct registry *registry;
     struct engine *engine;
     /* Used by the engine's thread only. */
     bool may_schedule;
@@ -146,6 +158,13 @@ struct world {
     size_t bindings;   /* submitted and not answered */
     size_t n_requests; /* of plugins, not answered */
     struct api_write *outbox, **outbox_end;
+    struct blocking *workers; /* NULL: no plugin has blocked yet */
+    /* Any thread: which one is the engine's; before it starts and after it ends, the loop's. */
+    atomic_uintptr_t engine_thread;
+
+    /* Kinds that plugins asked for before there were informers. */
+    VEC(const struct kind *) wanted;
+    struct web_origin *web; /* of plugins' HTTP requests; the loop's thread */
 };
 
 /* --- world_life.c: the loop's thread ---------------------------------------------------------- */
@@ -187,11 +206,35 @@ void world_on_post_msgs(struct loop_task *task);
 /* Frees msg and the messages linked behind it. NULL is allowed. */
 void world_free_msgs(struct engine_msg *msg);
 
+/* --- world_threads.c -------------------------------------------------------------------------- */
+
+/* The calling thread is the engine's from now on. */
+void world_is_engine_thread_now(struct world *w);
+/* Ports, for any thread. */
+bool world_is_engine_thread(void *world);
+void world_post(void *world, struct engine_post *post);
+/* A port. */
+void world_work(void *world, struct engine_work *work);
+/* Returns false if a plugin's call does not return: what it uses must not be freed. */
+bool world_end_workers(struct world *w);
+
+/* --- world_requests.c ------------------------------------------------------------------------- */
+
+/* Ports. */
+void world_http_get(void *world, uint64_t id, const struct berth_http_get *get);
+void world_watch(void *world, const struct kind *kind);
+/* The engine's thread. */
+void world_answer_http(struct world *w, const struct engine_msg *msg);
+/* The loop's thread. */
+void world_on_kind_synced(void *world, const struct kind *kind);
+void world_cancel_http(struct world *w);
+
 /* --- world_reload.c --------------------------------------------------------------------------- */
 
 /* Fails if the extenders cannot be created. */
-int world_setup_new(struct world *w, const struct scheduler_config *config, void *owner,
-                    struct world_setup **ret_setup, struct err *reterr) MUST_CHECK;
+int world_setup_new(struct world *w, const struct scheduler_config *config,
+                    const struct registry *registry, void *owner, struct world_setup **ret_setup,
+                    struct err *reterr) MUST_CHECK;
 /* Frees all setups. The engine's thread must not run. */
 void world_free_setups(struct world *w);
 /* Sets the members of options that depend on the setup. */

@@ -3,13 +3,13 @@
 #include "plugins/common/plugin_base.h"
 
 static enum berth_code bind(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
-                            struct berth_str node_name, struct berth_binding_op *op,
-                            struct berth_status *status)
+                            struct berth_str node_name, berth_op op, struct berth_status *status)
 {
     (void)cycle;
+    (void)pod;
     (void)status;
     const struct plain_plugin *self = ctx;
-    self->host->write_binding(self->handle, pod, node_name, op);
+    self->host->write_binding(self->handle, op, node_name);
     return BERTH_ASYNC;
 }
 

@@ -4,7 +4,6 @@
  * that have them, so that a rare image does not draw all pods to one node.
  */
 #include "engine/framework/framework.h"
-#include "engine/framework/signature.h"
 #include "plugins/common/go_math.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
@@ -84,19 +83,6 @@ static struct str full_name(struct str image, struct buf *out)
     buf_add_str(out, image);
     buf_add_cstr(out, ":latest");
     return buf_str(out);
-}
-
-static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
-{
-    (void)ctx;
-    const struct pod_spec *spec = &pod->pod->spec;
-    key_add_number(s->out, (int64_t)(spec->init_containers.n + spec->containers.n));
-    for (size_t i = 0; i < count_images(spec); i++) {
-        struct str image;
-        if (image_at(spec, i, &image))
-            key_add(s->out, image);
-    }
-    return BERTH_SUCCESS;
 }
 
 /* --- score ------------------------------------------------------------------------------------ */
@@ -237,11 +223,6 @@ static enum berth_code score_many(void *ctx, const struct berth_cycle *cycle,
 }
 
 const struct berth_plugin image_locality_plugin = {
-    PLUGIN_HEAD("ImageLocality"),
-    .create = create,
-    .destroy = destroy,
-    .events = no_events,
-    .score = score,
-    .score_many = score_many,
-    .sign = sign,
+    PLUGIN_HEAD("ImageLocality"), .create = create, .destroy = destroy,
+    .events = no_events,          .score = score,   .score_many = score_many,
 };

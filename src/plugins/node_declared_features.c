@@ -4,7 +4,6 @@
  * Without its feature gate the plugin does nothing, even if a profile enables it.
  */
 #include "engine/framework/framework.h"
-#include "engine/framework/signature.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 
@@ -101,13 +100,6 @@ static unsigned declared_by(const struct node *node)
         k += c >= 0;
     }
     return set;
-}
-
-static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
-{
-    (void)ctx;
-    key_add_number(s->out, needed_by(pod->pod));
-    return BERTH_SUCCESS;
 }
 
 /* --- queueing hints --------------------------------------------------------------------------- */
@@ -240,5 +232,4 @@ const struct berth_plugin node_declared_features_plugin = {
     .pre_filter = pre_filter,
     .filter = filter,
     .filter_many = filter_many,
-    .sign = sign,
 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NodeName: rejects all nodes except the one in spec.nodeName. */
-#include "engine/framework/signature.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 
@@ -61,14 +60,7 @@ static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
     return BERTH_SUCCESS;
 }
 
-static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
-{
-    (void)ctx;
-    key_add(s->out, pod->pod->spec.node_name);
-    return BERTH_SUCCESS;
-}
-
 const struct berth_plugin node_name_plugin = {
-    PLUGIN_HEAD("NodeName"), .create = create,           .destroy = free, .events = events,
-    .filter = filter,        .filter_many = filter_many, .sign = sign,
+    PLUGIN_HEAD("NodeName"), .create = create, .destroy = free,
+    .events = events,        .filter = filter, .filter_many = filter_many,
 };

@@ -4,7 +4,6 @@
  * and a protocol; 0.0.0.0 is every address (upstream: HostPortInfo.CheckConflict).
  */
 #include "engine/framework/framework.h"
-#include "engine/framework/signature.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 
@@ -49,13 +48,6 @@ static void key_add_ports(struct buf *key, const struct berth_pod *pod)
         key_add(key, intern_text(pod->names, pod->ports.v[i].protocol));
         key_add_number(key, pod->ports.v[i].port);
     }
-}
-
-static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
-{
-    (void)ctx;
-    key_add_ports(s->out, pod);
-    return BERTH_SUCCESS;
 }
 
 /* --- queueing hints --------------------------------------------------------------------------- */
@@ -252,5 +244,5 @@ static enum berth_code filter_many(void *ctx, const struct berth_cycle *cycle,
 
 const struct berth_plugin node_ports_plugin = {
     PLUGIN_HEAD("NodePorts"), .create = create, .destroy = destroy,         .events = events,
-    .pre_filter = pre_filter, .filter = filter, .filter_many = filter_many, .sign = sign,
+    .pre_filter = pre_filter, .filter = filter, .filter_many = filter_many,
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NodeUnschedulable: rejects cordoned nodes unless the pod tolerates the unschedulable taint. */
 #include "engine/framework/framework.h"
-#include "engine/framework/signature.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 
@@ -32,14 +31,6 @@ static bool tolerates(const struct pod *pod)
     };
     /* The taint has no value: Lt and Gt never tolerate it, whether enabled or not. */
     return tolerations_tolerate(pod_tolerations(pod), &cordoned, false);
-}
-
-/* Tolerations matter only as far as the pod tolerates a cordoned node. */
-static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
-{
-    (void)ctx;
-    key_add_number(s->out, tolerates(pod->pod));
-    return BERTH_SUCCESS;
 }
 
 /* --- queueing hints --------------------------------------------------------------------------- */
@@ -129,5 +120,4 @@ const struct berth_plugin node_unschedulable_plugin = {
     .events = events,
     .filter = filter,
     .filter_many = filter_many,
-    .sign = sign,
 };

@@ -34,6 +34,10 @@ static const struct berth_plugin *const plugins[] = {
     &node_prefer_avoid_pods_plugin,
     &node_label_plugin,
     &service_affinity_plugin,
+    &ebs_limits_plugin,
+    &gce_pd_limits_plugin,
+    &azure_disk_limits_plugin,
+    &cinder_limits_plugin,
     NULL,
 };
 

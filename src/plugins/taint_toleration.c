@@ -5,7 +5,6 @@
  */
 #include "codec/json.h"
 #include "engine/framework/framework.h"
-#include "engine/framework/signature.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 
@@ -48,13 +47,6 @@ static void destroy(void *ctx)
     struct taint_toleration *self = ctx;
     buf_release(&self->key);
     free(self);
-}
-
-static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
-{
-    (void)ctx;
-    key_add_tolerations(s->out, pod->pod, ~0U);
-    return BERTH_SUCCESS;
 }
 
 static struct view view_of(const struct taint_toleration *self, const struct pod *pod)
@@ -277,5 +269,4 @@ const struct berth_plugin taint_toleration_plugin = {
     .score = score,
     .score_many = score_many,
     .normalize = normalize_lowest_best,
-    .sign = sign,
 };

@@ -8,7 +8,6 @@
  * only names of claims there, not namespaces; so does this plugin.
  */
 #include "engine/framework/framework.h"
-#include "engine/framework/signature.h"
 #include "plugins/common/claims.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
@@ -54,13 +53,6 @@ static void destroy(void *ctx)
     struct volume_restrictions *self = ctx;
     buf_release(&self->key);
     free(self);
-}
-
-static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
-{
-    (void)ctx;
-    key_add_volumes(s->out, pod->pod);
-    return BERTH_SUCCESS;
 }
 
 /* --- disks ------------------------------------------------------------------------------------ */
@@ -381,5 +373,4 @@ const struct berth_plugin volume_restrictions_plugin = {
     .remove_pod = remove_pod,
     .filter = filter,
     .filter_many = filter_many,
-    .sign = sign,
 };

@@ -6,7 +6,6 @@
  */
 #include "base/vec.h"
 #include "engine/cycle/cycle.h"
-#include "engine/framework/signature.h"
 #include "plugins/common/claims.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
@@ -65,13 +64,6 @@ static void destroy(void *ctx)
     struct volume_zone *self = ctx;
     buf_release(&self->key);
     free(self);
-}
-
-static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
-{
-    (void)ctx;
-    key_add_volumes(s->out, pod->pod);
-    return BERTH_SUCCESS;
 }
 
 /* --- labels ----------------------------------------------------------------------------------- */
@@ -376,5 +368,5 @@ static void events(void *ctx, struct berth_registrar *r)
 
 const struct berth_plugin volume_zone_plugin = {
     PLUGIN_HEAD("VolumeZone"), .create = create, .destroy = destroy,         .events = events,
-    .pre_filter = pre_filter,  .filter = filter, .filter_many = filter_many, .sign = sign,
+    .pre_filter = pre_filter,  .filter = filter, .filter_many = filter_many,
 };

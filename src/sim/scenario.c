@@ -153,7 +153,7 @@ static void fill_in(struct scenario *s, struct object *o)
 static int note_name(struct scenario *s, struct object *o, struct err *reterr)
 {
     const struct object_meta *meta = object_meta(o);
-    struct str name = arena_printf(object_arena(o), "%.*s %.*s/%.*s", STR_ARG(object_kind(o)->kind),
+    struct str name = arena_printf(object_arena(o), "%d %.*s/%.*s", (int)object_kind(o)->id,
                                    STR_ARG(meta->namespace), STR_ARG(meta->name));
     if (map_get(&s->names, name))
         return err_set(reterr, -EEXIST, "metadata.name: \"%.*s\" already exists",

@@ -342,8 +342,17 @@ static int read_runtime_class(struct reading *r, const struct candidate *c)
 static int read_known(struct reading *r, const struct candidate *c, const struct kind *kind,
                       enum scenario_what what, struct str *ret_uid)
 {
-    struct object *o = object_new(kind->id);
-    int ret = decode(r, c, kind->type, object_arena(o), object_body_mut(o));
+    struct object *o = NULL;
+    int ret;
+    if (kind_is_custom(kind->id)) {
+        ret = object_decode(&(struct wire){.kind = kind, .encoding = ENCODING_JSON}, c->json, &o,
+                            r->reterr);
+        if (ret < 0)
+            return fail_at(r, c, ret);
+    } else {
+        o = object_new(kind->id);
+        ret = decode(r, c, kind->type, object_arena(o), object_body_mut(o));
+    }
     if (ret == 0)
         ret = scenario_add(r->s, o, what, r->reterr);
     if (ret < 0)

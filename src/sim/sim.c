@@ -26,6 +26,30 @@ struct sim_write {
 
 /* --- ports ------------------------------------------------------------------------------------ */
 
+/* Real time for which the end waits for an answer from a plugin's own thread. */
+#define POST_PATIENCE (10 * NSEC_PER_SEC)
+
+struct sim_post {
+    struct mail mail;
+    struct engine_post *post;
+};
+
+/* The address of a thread's own variable tells threads apart. */
+static _Thread_local char self;
+
+static bool port_is_engine_thread(void *ctx)
+{
+    return ((const struct sim *)ctx)->thread == &self;
+}
+
+static void port_post(void *ctx, struct engine_post *post)
+{
+    struct sim *sim = ctx;
+    struct sim_post *p = xnew(struct sim_post);
+    p->post = post;
+    mailbox_post(&sim->posts, &p->mail);
+}
+
 static int64_t port_now(void *ctx)
 {
     return ((struct sim *)ctx)->now;
@@ -205,10 +229,19 @@ int sim_new(const struct sim_options *options, struct sim **ret_sim, struct err 
                   .now = port_now,
                   .submit = port_submit,
                   .call_api = port_call_api,
+                  .post = port_post,
+                  .is_engine_thread = port_is_engine_thread,
                   .decided = port_decided},
     };
-    int r = engine_new(&engine, &sim->engine, reterr);
+    sim->thread = &self;
+    int r = mailbox_init(&sim->posts, false);
     if (r < 0) {
+        free(sim);
+        return err_set(reterr, r, "mailbox: %s", strerror(-r));
+    }
+    r = engine_new(&engine, &sim->engine, reterr);
+    if (r < 0) {
+        mailbox_release(&sim->posts);
         free(sim);
         return r;
     }
@@ -233,6 +266,13 @@ struct sim *sim_free(struct sim *sim)
     if (!sim)
         return NULL;
     engine_free(sim->engine);
+    for (struct mail *mail = mailbox_take(&sim->posts); mail;) {
+        struct sim_post *p = CONTAINER_OF(mail, struct sim_post, mail);
+        mail = mail->next;
+        engine_post_free(p->post);
+        free(p);
+    }
+    mailbox_release(&sim->posts);
     controllers_free(sim->controllers);
     for (size_t i = 0; i < sim->pods.n; i++) {
         struct sim_pod *pod = sim->pods.v[i];
@@ -406,9 +446,22 @@ static void apply_writes(struct sim *sim)
     vec_clear(&sim->leaving);
 }
 
+static bool take_posts(struct sim *sim, struct mail *mail)
+{
+    bool any = mail;
+    while (mail) {
+        struct sim_post *p = CONTAINER_OF(mail, struct sim_post, mail);
+        mail = mail->next;
+        engine_posted(sim->engine, p->post);
+        free(p);
+    }
+    return any;
+}
+
 /* Applies all writes, also those of controllers, until nothing is left to do at this time. */
 static void settle(struct sim *sim)
 {
+    take_posts(sim, mailbox_take(&sim->posts));
     apply_writes(sim);
     while (sim->controllers && controllers_next(sim->controllers) <= sim->now) {
         controllers_run(sim->controllers, sim->now);
@@ -448,6 +501,17 @@ static int64_t next_time(const struct sim *sim)
     return at;
 }
 
+/* A binding that nothing else can end waits for a plugin's own thread. */
+static bool wait_for_posts(struct sim *sim)
+{
+    struct engine_stats stats = engine_get_stats(sim->engine);
+    if (stats.binding == stats.held ||
+        !take_posts(sim, mailbox_wait(&sim->posts, time_mono() + POST_PATIENCE)))
+        return false;
+    settle(sim);
+    return true;
+}
+
 void sim_run(struct sim *sim)
 {
     settle(sim);
@@ -460,6 +524,8 @@ void sim_run(struct sim *sim)
             continue;
         }
         int64_t next = next_time(sim);
+        if (next == INT64_MAX && wait_for_posts(sim))
+            continue;
         if (next == INT64_MAX || !sim->n_open || is_idle(sim))
             return;
         sim->now = MAX(next, sim->now + NSEC_PER_MSEC);

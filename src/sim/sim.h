@@ -4,13 +4,16 @@
  *
  * Purpose:   feeds a scenario to an engine and applies its writes immediately: bindings bind pods,
  *            evictions delete them, requests of plugins change objects, controllers complete
- * volumes and devices, and time advances to the next wake-up. Ownership: owns the engine and the
- * results. Threading: one thread.
+ *            volumes and devices, and time advances to the next wake-up. Calls of plugins that may
+ *            block are made in line; answers from threads of their own are waited for.
+ * Ownership: owns the engine and the results.
+ * Threading: one thread.
  */
 #ifndef BERTH_SIM_SIM_H
 #define BERTH_SIM_SIM_H
 
 #include "apiserver/controllers/controllers.h"
+#include "base/mailbox.h"
 #include "base/map.h"
 #include "engine/engine.h"
 #include "sim/scenario.h"
@@ -43,6 +46,9 @@ struct sim {
     VEC(struct sim_write *) writes;     /* submitted, not yet applied */
     VEC(struct object *) leaving;       /* victims, deleted once all writes are applied */
     VEC(struct sim_eviction) evictions; /* in order */
+    /* What threads of plugins have posted: the only part that is for other threads. */
+    struct mailbox posts;
+    const char *thread; /* the simulation's */
 };
 
 struct sim_options {

@@ -41,7 +41,7 @@ static struct str key_of(const struct kind *kind, struct str namespace, struct s
                          struct buf *out)
 {
     buf_clear(out);
-    buf_add_printf(out, "%.*s %.*s/%.*s", STR_ARG(kind->kind), STR_ARG(namespace), STR_ARG(name));
+    buf_add_printf(out, "%d %.*s/%.*s", (int)kind->id, STR_ARG(namespace), STR_ARG(name));
     return buf_str(out);
 }
 
@@ -78,6 +78,8 @@ struct object *sim_api_copy(struct sim_api *api, const struct object *o)
     struct buf bytes = BUF_INIT;
     struct object *copy;
     struct wire wire = {.kind = object_kind(o), .encoding = ENCODING_PROTO};
+    if (kind_is_custom(wire.kind->id))
+        wire.encoding = ENCODING_JSON;
     object_encode(wire.kind, object_body(o), wire.encoding, &bytes);
     int r = object_decode(&wire, buf_str(&bytes), &copy, NULL);
     buf_release(&bytes);
@@ -218,6 +220,27 @@ static void keep_other_part(struct serving *s, const struct json_value *before,
         *after = with_member(s, after, status, json_get(before, status));
 }
 
+static int decode(const struct serving *s, const struct json_value *value,
+                  struct object **ret_object, struct err *reterr)
+{
+    const struct kind *kind = s->request->kind;
+    if (kind_is_custom(kind->id)) {
+        struct wire wire = {.kind = kind, .encoding = ENCODING_JSON};
+        struct buf text = BUF_INIT;
+        json_write(value, &text);
+        int r = object_decode(&wire, buf_str(&text), ret_object, reterr);
+        buf_release(&text);
+        return r;
+    }
+    struct object *o = object_new(kind->id);
+    int r = json_value_decode(value, kind->type, 0, object_arena(o), object_body_mut(o), reterr);
+    if (r < 0)
+        object_unref(o);
+    else
+        *ret_object = o;
+    return r;
+}
+
 static int patched(struct serving *s, struct object **ret_object, struct err *reterr)
 {
     struct buf text = BUF_INIT;
@@ -235,14 +258,7 @@ static int patched(struct serving *s, struct object **ret_object, struct err *re
     if (conflicts(s, &after))
         return -EBUSY;
     keep_other_part(s, &before, &after);
-    struct object *o = object_new(s->request->kind->id);
-    r = json_value_decode(&after, s->request->kind->type, 0, object_arena(o), object_body_mut(o),
-                          reterr);
-    if (r < 0)
-        object_unref(o);
-    else
-        *ret_object = o;
-    return r;
+    return decode(s, &after, ret_object, reterr);
 }
 
 static void serve_patch(struct serving *s)

@@ -193,7 +193,8 @@ static size_t filter_batch(struct stage *s, const struct berth_handle *h)
     struct attempt_buffers *pad = &s->engine->cycles.buffers;
     size_t n = s->cycle->columns.n;
     memcpy(pad->feasible, s->cycle->columns.present, BITSET_WORDS(n) * sizeof(uint64_t));
-    struct berth_filter_batch batch = {.columns = &s->cycle->columns,
+    struct berth_filter_batch batch = {.struct_size = sizeof(batch),
+                                       .columns = &s->cycle->columns,
                                        .feasible = pad->feasible,
                                        .codes = pad->codes,
                                        .reasons = pad->reasons};
@@ -215,7 +216,8 @@ static size_t score_single(struct stage *s, const struct berth_handle *h)
 
 static size_t score_batch(struct stage *s, const struct berth_handle *h)
 {
-    struct berth_score_batch batch = {.columns = &s->cycle->columns,
+    struct berth_score_batch batch = {.struct_size = sizeof(batch),
+                                      .columns = &s->cycle->columns,
                                       .slots = s->cycle->slots,
                                       .n = s->cycle->n_slots,
                                       .scores = s->cycle->scores};

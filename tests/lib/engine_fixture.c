@@ -194,6 +194,11 @@ double fixture_metric(struct fixture *f, const char *series)
     return value;
 }
 
+struct berth_handle *fixture_handle(struct fixture *f)
+{
+    return f->engine->framework.setup->profiles.v[0]->instances.v[0];
+}
+
 void fixture_release(struct fixture *f)
 {
     engine_free(f->engine);

@@ -87,6 +87,8 @@ void fixture_init_features(struct fixture *f, const char *config, const char *ga
 /* The same without metrics. */
 void fixture_init_uncounted(struct fixture *f, const char *config, const struct registry *registry);
 void fixture_release(struct fixture *f);
+/* The first plugin instance of the first profile, for calls that need any. */
+struct berth_handle *fixture_handle(struct fixture *f);
 
 /* The value of a series by its text in a scrape, with single quotes: "x_total{result='error'}". NAN
  * if none. */

@@ -101,7 +101,7 @@ static bool filters_agree(struct trial *t)
     uint64_t feasible[MAX_NODES / 64] = {0};
     uint8_t codes[MAX_NODES] = {0};
     berth_reason reasons[MAX_NODES] = {0};
-    struct berth_filter_batch batch = {&t->cycle->columns, feasible, codes, reasons};
+    struct berth_filter_batch batch = {sizeof(batch), &t->cycle->columns, feasible, codes, reasons};
     if (batch.columns->n)
         memcpy(feasible, batch.columns->present, BITSET_WORDS(batch.columns->n) * sizeof(uint64_t));
     if (p->filter_many(t->handle->self, t->cycle, t->pod, &batch, &e->cycles.status) !=
@@ -129,7 +129,7 @@ static bool scores_agree(struct trial *t)
     const struct berth_plugin *p = t->handle->plugin;
     uint32_t slots[MAX_NODES];
     int64_t scores[MAX_NODES];
-    struct berth_score_batch batch = {&t->cycle->columns, slots,
+    struct berth_score_batch batch = {sizeof(batch), &t->cycle->columns, slots,
                                       all_slots(t, slots, ARRAY_LEN(slots)), scores};
     if (p->score_many(t->handle->self, t->cycle, t->pod, &batch, &e->cycles.status) !=
         BERTH_SUCCESS)

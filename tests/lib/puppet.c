@@ -80,11 +80,20 @@ static struct berth_cycle *unlock(const struct berth_cycle *cycle)
     return (struct berth_cycle *)(uintptr_t)cycle;
 }
 
+static struct puppet *find_puppet(const char *name)
+{
+    for (size_t i = 0; i < stage.n; i++)
+        if (strcmp(stage.puppets[i].name, name) == 0)
+            return &stage.puppets[i];
+    fail_msg("no puppet is called %s", name);
+    return NULL;
+}
+
 static int create(const struct berth_host *host, struct berth_handle *h, struct berth_str args,
                   void **ret_self, struct berth_error *error)
 {
     (void)args, (void)error;
-    struct puppet *p = CONTAINER_OF(h->plugin, struct puppet, plugin);
+    struct puppet *p = find_puppet(h->plugin->name);
     p->host = host;
     p->handle = h;
     *ret_self = p;
@@ -271,7 +280,7 @@ static enum berth_code pre_flight(void *self, struct berth_cycle *cycle,
 }
 
 static enum berth_code pre_bind(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
-                                struct berth_str node_name, struct berth_binding_op *op,
+                                struct berth_str node_name, berth_op op,
                                 struct berth_status *status)
 {
     (void)node_name;
@@ -285,8 +294,7 @@ static enum berth_code pre_bind(void *self, struct berth_cycle *cycle, const str
 }
 
 static enum berth_code bind(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
-                            struct berth_str node_name, struct berth_binding_op *op,
-                            struct berth_status *status)
+                            struct berth_str node_name, berth_op op, struct berth_status *status)
 {
     (void)node_name;
     struct puppet_call call = {.puppet = self,

@@ -47,7 +47,7 @@ struct puppet_call {
     struct berth_cycle *cycle;
     const struct berth_pod *pod, *other;
     const struct berth_node *node;
-    struct berth_binding_op *op;
+    berth_op op;
     struct berth_status *status;
     int64_t *scores; /* normalize */
     size_t n;

@@ -6,12 +6,13 @@ static enum berth_code pre_enqueue(void *ctx, const struct berth_pod *pod,
                                    struct berth_status *status)
 {
     const struct test_plugin *self = ctx;
-    struct berth_value gates = self->host->pod_field(pod, TEXT("spec.schedulingGates"));
-    bool gated = gates.kind == BERTH_VALUE_LIST && gates.i > 0;
-    test_say(self, "%.*s: %s", TEXT_ARG(self->host->pod_name(pod)), gated ? "gated" : "free");
+    struct berth_value gates;
+    bool gated = self->host->pod_field(pod, BERTH_STR("spec.schedulingGates"), &gates) &&
+                 gates.kind == BERTH_VALUE_LIST && gates.i > 0;
+    test_say(self, "%.*s: %s", BERTH_STR_ARG(self->host->pod_name(pod)), gated ? "gated" : "free");
     if (!gated)
         return BERTH_SUCCESS;
-    self->host->status_text(status, TEXT("waiting for scheduling gates"));
+    self->host->status_text(status, BERTH_STR("waiting for scheduling gates"));
     return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
 }
 

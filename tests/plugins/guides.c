@@ -19,9 +19,9 @@ static void log_node(const struct test_plugin *self, const char *who, const stru
 {
     const struct berth_host *host = self->host;
     test_say(self, "%s: pod %.*s, node %.*s, cpu=%lld memory=%lld", who,
-             TEXT_ARG(host->pod_name(pod)), TEXT_ARG(host->node_name(node)),
-             (long long)host->node_allocatable(node, TEXT("cpu")),
-             (long long)host->node_allocatable(node, TEXT("memory")));
+             BERTH_STR_ARG(host->pod_name(pod)), BERTH_STR_ARG(host->node_name(node)),
+             (long long)host->node_allocatable(node, BERTH_STR("cpu")),
+             (long long)host->node_allocatable(node, BERTH_STR("memory")));
 }
 
 /* --- TestLook, TestThrough -------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ static enum berth_code through_pre_filter(void *ctx, struct berth_cycle *cycle,
     (void)cycle;
     (void)status;
     const struct test_plugin *self = ctx;
-    test_say(self, "TestThrough: PreFilter of %.*s", TEXT_ARG(self->host->pod_name(pod)));
+    test_say(self, "TestThrough: PreFilter of %.*s", BERTH_STR_ARG(self->host->pod_name(pod)));
     return BERTH_SUCCESS;
 }
 
@@ -57,14 +57,14 @@ static enum berth_code through_filter(void *ctx, const struct berth_cycle *cycle
 
 static enum berth_code through_pre_bind(void *ctx, struct berth_cycle *cycle,
                                         const struct berth_pod *pod, struct berth_str node_name,
-                                        struct berth_binding_op *op, struct berth_status *status)
+                                        berth_op op, struct berth_status *status)
 {
     (void)cycle;
     (void)op;
     (void)status;
     const struct test_plugin *self = ctx;
-    test_say(self, "TestThrough: PreBind of %.*s to %.*s", TEXT_ARG(self->host->pod_name(pod)),
-             TEXT_ARG(node_name));
+    test_say(self, "TestThrough: PreBind of %.*s to %.*s", BERTH_STR_ARG(self->host->pod_name(pod)),
+             BERTH_STR_ARG(node_name));
     return BERTH_SUCCESS;
 }
 
@@ -78,7 +78,7 @@ static enum berth_code favour(void *ctx, const struct berth_cycle *cycle,
     (void)status;
     const struct test_plugin *self = ctx;
     struct berth_str name = self->host->node_name(node);
-    *ret_score = test_same(test_label(self, pod, TEXT("favourite")), name) ? BEST : 0;
+    *ret_score = test_same(test_label(self, pod, BERTH_STR("favourite")), name) ? BEST : 0;
     return BERTH_SUCCESS;
 }
 
@@ -92,10 +92,11 @@ static enum berth_code want_cpu(void *ctx, const struct berth_cycle *cycle,
     (void)pod;
     const struct test_plugin *self = ctx;
     struct berth_str value;
-    if (self->host->node_label(node, TEXT("cpu"), &value) && test_same(value, TEXT("true")))
+    if (self->host->node_label(node, BERTH_STR("cpu"), &value) &&
+        test_same(value, BERTH_STR("true")))
         return BERTH_SUCCESS;
     char text[256];
-    int n = snprintf(text, sizeof(text), "Node: %.*s", TEXT_ARG(self->host->node_name(node)));
+    int n = snprintf(text, sizeof(text), "Node: %.*s", BERTH_STR_ARG(self->host->node_name(node)));
     self->host->status_text(status, (struct berth_str){text, n > 0 ? (size_t)n : 0});
     return BERTH_UNSCHEDULABLE;
 }
@@ -107,8 +108,8 @@ static enum berth_code count_left(void *ctx, struct berth_cycle *cycle, const st
     (void)slots;
     (void)status;
     const struct test_plugin *self = ctx;
-    test_say(self, "TestCpuLabel: PreScore of %.*s, %zu nodes", TEXT_ARG(self->host->pod_name(pod)),
-             n);
+    test_say(self, "TestCpuLabel: PreScore of %.*s, %zu nodes",
+             BERTH_STR_ARG(self->host->pod_name(pod)), n);
     return BERTH_SUCCESS;
 }
 
@@ -118,7 +119,8 @@ static int64_t score_side(const struct test_plugin *self, const struct berth_nod
                           struct berth_str side)
 {
     struct berth_str value;
-    return self->host->node_label(node, TEXT("side"), &value) && test_same(value, side) ? BEST : 0;
+    return self->host->node_label(node, BERTH_STR("side"), &value) && test_same(value, side) ? BEST
+                                                                                             : 0;
 }
 
 static enum berth_code score_left(void *ctx, const struct berth_cycle *cycle,
@@ -128,7 +130,7 @@ static enum berth_code score_left(void *ctx, const struct berth_cycle *cycle,
     (void)cycle;
     (void)pod;
     (void)status;
-    *ret_score = score_side(ctx, node, TEXT("left"));
+    *ret_score = score_side(ctx, node, BERTH_STR("left"));
     return BERTH_SUCCESS;
 }
 
@@ -139,7 +141,7 @@ static enum berth_code score_right(void *ctx, const struct berth_cycle *cycle,
     (void)cycle;
     (void)pod;
     (void)status;
-    *ret_score = score_side(ctx, node, TEXT("right"));
+    *ret_score = score_side(ctx, node, BERTH_STR("right"));
     return BERTH_SUCCESS;
 }
 

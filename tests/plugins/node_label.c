@@ -13,22 +13,18 @@ static enum berth_code filter(void *ctx, const struct berth_cycle *cycle,
 {
     (void)cycle;
     const struct test_plugin *self = ctx;
-    struct berth_str wanted = test_label(self, pod, TEXT("wants")), value;
+    struct berth_str wanted = test_label(self, pod, BERTH_STR("wants")), value;
     if (!wanted.n || self->host->node_label(node, wanted, &value))
         return BERTH_SUCCESS;
-    self->host->status_text(status, TEXT("node(s) lacked the wanted label"));
+    self->host->status_text(status, BERTH_STR("node(s) lacked the wanted label"));
     return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
 }
 
 static bool has_label(const struct test_plugin *self, const struct berth_object *node,
                       struct berth_str label)
 {
-    char path[128];
-    int n = snprintf(path, sizeof(path), "metadata.labels[%.*s]", TEXT_ARG(label));
-    if (!node || n < 0 || (size_t)n >= sizeof(path))
-        return false;
-    struct berth_str text = {path, (size_t)n};
-    return self->host->object_field(node, text).kind == BERTH_VALUE_STRING;
+    struct berth_str value;
+    return node && self->host->object_label(node, label, &value);
 }
 
 static enum berth_hint got_label(void *ctx, const struct berth_pod *pod,
@@ -36,9 +32,9 @@ static enum berth_hint got_label(void *ctx, const struct berth_pod *pod,
                                  const struct berth_object *after)
 {
     const struct test_plugin *self = ctx;
-    struct berth_str wanted = test_label(self, pod, TEXT("wants"));
+    struct berth_str wanted = test_label(self, pod, BERTH_STR("wants"));
     bool helps = has_label(self, after, wanted) && !has_label(self, before, wanted);
-    test_say(self, "hint for %.*s: %s", TEXT_ARG(self->host->pod_name(pod)),
+    test_say(self, "hint for %.*s: %s", BERTH_STR_ARG(self->host->pod_name(pod)),
              helps ? "queue" : "skip");
     return helps ? BERTH_QUEUE : BERTH_QUEUE_SKIP;
 }

@@ -21,7 +21,7 @@ static void look(void *ctx, struct berth_waiting_pod *w)
 {
     struct search *s = ctx;
     const struct berth_pod *pod = s->self->host->waiting_pod(w);
-    if (test_same(test_label(s->self, pod, TEXT("pair")), s->pair) &&
+    if (test_same(test_label(s->self, pod, BERTH_STR("pair")), s->pair) &&
         test_same(s->self->host->pod_namespace(pod), s->namespace))
         s->found = w;
 }
@@ -36,8 +36,8 @@ static struct berth_waiting_pod *find(const struct test_plugin *self, const stru
 
 static int64_t timeout_of(const struct test_plugin *self, const struct berth_pod *pod)
 {
-    struct berth_value v =
-        self->host->pod_field(pod, TEXT("metadata.annotations[test.berth/timeout-ms]"));
+    struct berth_value v;
+    self->host->pod_field(pod, BERTH_STR("metadata.annotations[test.berth/timeout-ms]"), &v);
     char text[32] = "";
     for (size_t i = 0; v.kind == BERTH_VALUE_STRING && i < v.str.n && i < sizeof(text) - 1; i++)
         text[i] = v.str.p[i];
@@ -51,19 +51,19 @@ static enum berth_code permit(void *ctx, struct berth_cycle *cycle, const struct
     (void)cycle;
     (void)status;
     const struct test_plugin *self = ctx;
-    struct berth_str pair = test_label(self, pod, TEXT("pair"));
-    struct berth_str part = test_label(self, pod, TEXT("part"));
+    struct berth_str pair = test_label(self, pod, BERTH_STR("pair"));
+    struct berth_str part = test_label(self, pod, BERTH_STR("part"));
     struct berth_waiting_pod *other;
     if (part.n && (other = find(self, pod, part)))
-        self->host->waiting_reject(self->handle, other, TEXT("the pair has parted"));
+        self->host->waiting_reject(self->handle, other, BERTH_STR("the pair has parted"));
     if (!pair.n)
         return BERTH_SUCCESS;
     other = find(self, pod, pair);
     if (other && self->host->waiting_allow(self->handle, other))
         return BERTH_SUCCESS;
     *ret_timeout_ns = timeout_of(self, pod);
-    test_say(self, "%.*s waits for node %.*s", TEXT_ARG(self->host->pod_name(pod)),
-             TEXT_ARG(node_name));
+    test_say(self, "%.*s waits for node %.*s", BERTH_STR_ARG(self->host->pod_name(pod)),
+             BERTH_STR_ARG(node_name));
     return BERTH_WAIT;
 }
 

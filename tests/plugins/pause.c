@@ -18,11 +18,11 @@ static enum berth_code preflight(void *ctx, struct berth_cycle *cycle, const str
     (void)cycle;
     (void)node_name;
     (void)status;
-    return test_label(ctx, pod, TEXT("pause")).n ? BERTH_SUCCESS : BERTH_SKIP;
+    return test_label(ctx, pod, BERTH_STR("pause")).n ? BERTH_SUCCESS : BERTH_SKIP;
 }
 
 static enum berth_code pre_bind(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
-                                struct berth_str node_name, struct berth_binding_op *op,
+                                struct berth_str node_name, berth_op op,
                                 struct berth_status *status)
 {
     (void)cycle;
@@ -31,13 +31,13 @@ static enum berth_code pre_bind(void *ctx, struct berth_cycle *cycle, const stru
     const struct test_plugin *self = ctx;
     char file[512];
     test_arg(self, "file", file, sizeof(file));
-    if (!test_label(self, pod, TEXT("pause")).n)
+    if (!test_label(self, pod, BERTH_STR("pause")).n)
         return BERTH_SUCCESS;
-    test_say(self, "%.*s pauses before node %.*s", TEXT_ARG(self->host->pod_name(pod)),
-             TEXT_ARG(node_name));
+    test_say(self, "%.*s pauses before node %.*s", BERTH_STR_ARG(self->host->pod_name(pod)),
+             BERTH_STR_ARG(node_name));
     for (int i = 0; i < MAX_STEPS && access(file, F_OK) != 0; i++)
         nanosleep(&(struct timespec){.tv_nsec = STEP_NS}, NULL);
-    test_say(self, "%.*s goes on", TEXT_ARG(self->host->pod_name(pod)));
+    test_say(self, "%.*s goes on", BERTH_STR_ARG(self->host->pod_name(pod)));
     return BERTH_SUCCESS;
 }
 

@@ -45,7 +45,7 @@ void test_say(const struct test_plugin *self, const char *fmt, ...)
     int n = vsnprintf(line, sizeof(line), fmt, ap);
     va_end(ap);
     if (n > 0)
-        self->host->log(self->handle, 0, (struct berth_str){line, strlen(line)});
+        self->host->log(self->handle, 0, (struct berth_str){line, strlen(line)}, NULL, 0);
 }
 
 /* Enough of JSON for arguments that a test writes: "name": "text" without escapes. */
@@ -65,12 +65,11 @@ struct berth_str test_label(const struct test_plugin *self, const struct berth_p
                             struct berth_str key)
 {
     struct berth_str value;
-    return self->host->pod_label(pod, key, &value) ? value : TEXT("");
+    return self->host->pod_label(pod, key, &value) ? value : BERTH_STR("");
 }
 
 bool test_about(const struct test_plugin *self, const struct berth_pod *pod,
                 const struct berth_object *changed)
 {
-    struct berth_value uid = self->host->object_field(changed, TEXT("metadata.uid"));
-    return uid.kind == BERTH_VALUE_STRING && test_same(uid.str, self->host->pod_uid(pod));
+    return test_same(self->host->object_uid(changed), self->host->pod_uid(pod));
 }

@@ -20,17 +20,13 @@ struct test_plugin {
     char *args;
 };
 
-#define TEST_PLUGIN(plugin_name)                                                         \
-    .abi = BERTH_ABI, .struct_size = sizeof(struct berth_plugin), .name = (plugin_name), \
-    .version = "1", .create = test_plugin_create, .destroy = test_plugin_destroy
+#define TEST_PLUGIN(plugin_name)                                       \
+    BERTH_PLUGIN_HEAD(plugin_name, "1"), .create = test_plugin_create, \
+        .destroy = test_plugin_destroy
 
 int test_plugin_create(const struct berth_host *host, struct berth_handle *h, struct berth_str args,
                        void **ret_self, struct berth_error *error);
 void test_plugin_destroy(void *self);
-
-#define TEXT(literal) ((struct berth_str){(literal), sizeof(literal) - 1})
-/* printf("%.*s", TEXT_ARG(s)) */
-#define TEXT_ARG(s)   (int)(s).n, (s).p
 
 bool test_same(struct berth_str a, struct berth_str b);
 /* A line in the log. */

@@ -21,7 +21,7 @@ struct gang {
 
 static struct berth_str group_of(const struct test_plugin *self, const struct berth_pod *pod)
 {
-    return test_label(self, pod, TEXT("group"));
+    return test_label(self, pod, BERTH_STR("group"));
 }
 
 static size_t number(struct berth_str text)
@@ -50,7 +50,7 @@ static void each_waiting(void *ctx, struct berth_waiting_pod *w)
     if (g->allow)
         host->waiting_allow(g->self->handle, w);
     else if (g->reject)
-        host->waiting_reject(g->self->handle, w, TEXT("its group has no room"));
+        host->waiting_reject(g->self->handle, w, BERTH_STR("its group has no room"));
 }
 
 /* --- points ----------------------------------------------------------------------------------- */
@@ -91,8 +91,8 @@ static enum berth_code reserve(void *ctx, struct berth_cycle *cycle, const struc
     (void)cycle;
     (void)status;
     const struct test_plugin *self = ctx;
-    test_say(self, "TestTogether: Reserve of %.*s on %.*s", TEXT_ARG(self->host->pod_name(pod)),
-             TEXT_ARG(node_name));
+    test_say(self, "TestTogether: Reserve of %.*s on %.*s",
+             BERTH_STR_ARG(self->host->pod_name(pod)), BERTH_STR_ARG(node_name));
     return BERTH_SUCCESS;
 }
 
@@ -108,9 +108,9 @@ static enum berth_code permit(void *ctx, struct berth_cycle *cycle, const struct
     if (!g.name.n)
         return BERTH_SUCCESS;
     self->host->waiting_pods(self->handle, each_waiting, &g);
-    if (g.waiting + 1 < number(test_label(self, pod, TEXT("size")))) {
+    if (g.waiting + 1 < number(test_label(self, pod, BERTH_STR("size")))) {
         *ret_timeout_ns = number_arg(self, "permitWaitingTimeSeconds") * SECOND;
-        test_say(self, "TestTogether: %.*s waits", TEXT_ARG(self->host->pod_name(pod)));
+        test_say(self, "TestTogether: %.*s waits", BERTH_STR_ARG(self->host->pod_name(pod)));
         return BERTH_WAIT;
     }
     g.allow = true;
@@ -123,8 +123,8 @@ static void post_bind(void *ctx, struct berth_cycle *cycle, const struct berth_p
 {
     (void)cycle;
     const struct test_plugin *self = ctx;
-    test_say(self, "TestTogether: PostBind of %.*s to %.*s", TEXT_ARG(self->host->pod_name(pod)),
-             TEXT_ARG(node_name));
+    test_say(self, "TestTogether: PostBind of %.*s to %.*s",
+             BERTH_STR_ARG(self->host->pod_name(pod)), BERTH_STR_ARG(node_name));
 }
 
 const struct berth_plugin test_together_plugin = {

@@ -160,7 +160,7 @@ static void batches_that_lie(void **state)
 
 /* --- plugins with wrong or missing answers ---------------------------------------------------- */
 
-static struct berth_binding_op *last_op;
+static berth_op last_op;
 
 static void never_answer(struct puppet_call *call)
 {
@@ -196,8 +196,8 @@ static void answer_twice(struct puppet_call *call)
     if (call->point != PUPPET_PRE_BIND)
         return;
     if (*call->puppet->name == 'A') {
-        call->puppet->host->op_done(call->op, BERTH_SUCCESS, BERTH_STR(""));
-        call->puppet->host->op_done(call->op, BERTH_SUCCESS, BERTH_STR(""));
+        call->puppet->host->op_done(call->puppet->handle, call->op, BERTH_SUCCESS, BERTH_STR(""));
+        call->puppet->host->op_done(call->puppet->handle, call->op, BERTH_SUCCESS, BERTH_STR(""));
     } else {
         last_op = call->op;
         call->code = BERTH_ASYNC;
@@ -217,7 +217,7 @@ static void an_answer_too_many_is_not_the_next_plugins(void **state)
     fixture_schedule(&f);
     /* B has not answered. */
     assert_null(fixture_binding(&f, "p"));
-    b->host->op_done(last_op, BERTH_SUCCESS, BERTH_STR(""));
+    b->host->op_done(b->handle, last_op, BERTH_SUCCESS, BERTH_STR(""));
     engine_tick(f.engine);
     fixture_settle(&f);
     assert_on(&f, "p", "n0");
@@ -229,8 +229,8 @@ static void write_twice(struct puppet_call *call)
 {
     if (call->point != PUPPET_BIND)
         return;
-    call->puppet->host->write_binding(call->puppet->handle, call->pod, BERTH_STR("n0"), call->op);
-    call->puppet->host->write_binding(call->puppet->handle, call->pod, BERTH_STR("n0"), call->op);
+    call->puppet->host->write_binding(call->puppet->handle, call->op, BERTH_STR("n0"));
+    call->puppet->host->write_binding(call->puppet->handle, call->op, BERTH_STR("n0"));
     call->code = BERTH_ASYNC;
 }
 
@@ -260,7 +260,7 @@ static void write_and_answer(struct puppet_call *call)
 {
     if (call->point != PUPPET_BIND)
         return;
-    call->puppet->host->write_binding(call->puppet->handle, call->pod, BERTH_STR("n0"), call->op);
+    call->puppet->host->write_binding(call->puppet->handle, call->op, BERTH_STR("n0"));
     call->code = BERTH_ERROR;
 }
 

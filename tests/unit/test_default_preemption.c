@@ -553,9 +553,9 @@ static void extenders_may_be_wrong(void **state)
 
 /* --- victims that are not bound yet ----------------------------------------------------------- */
 
-static struct berth_binding_op *held_op;
+static berth_op held_op;
 static void (*cancel)(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
-                      struct berth_binding_op *op);
+                      berth_op op);
 
 static void keep_op(struct puppet_call *call)
 {
@@ -628,7 +628,7 @@ static void a_pod_in_pre_bind_is_not_bound(void **state)
     assert_null(fixture_binding(&f, "low"));
     assert_null(fixture_last(&f, WRITE_POD_STATUS, "low"));
     /* The plugin is not interrupted; when it has ended, so has the binding. */
-    engine_host.op_done(held_op, BERTH_SUCCESS, BERTH_STR(""));
+    engine_host.op_done(fixture_handle(&f), held_op, BERTH_SUCCESS, BERTH_STR(""));
     engine_tick(f.engine);
     assert_null(fixture_binding(&f, "low"));
     assert_told(&f, "low", "SchedulerError", "preempted by DefaultPreemption");
@@ -639,7 +639,7 @@ static void a_pod_in_pre_bind_is_not_bound(void **state)
 static bool forgotten;
 
 static void forget_op(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
-                      struct berth_binding_op *op)
+                      berth_op op)
 {
     (void)self, (void)cycle, (void)pod;
     assert_ptr_equal(op, held_op);

@@ -36,8 +36,7 @@ static enum berth_code zero(void *self, const struct berth_cycle *cycle,
 }
 
 static enum berth_code skip_bind(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
-                                 struct berth_str node, struct berth_binding_op *op,
-                                 struct berth_status *status)
+                                 struct berth_str node, berth_op op, struct berth_status *status)
 {
     (void)self, (void)cycle, (void)pod, (void)node, (void)op, (void)status;
     return BERTH_SKIP;
@@ -214,7 +213,8 @@ static void what_cannot_be_is_refused(void **state)
     assert_refused("- plugins: {multiPoint: {enabled: [{name: Broken}]}}\n",
                    "f.yaml: profiles[0]: initializing plugin \"Broken\": no such luck");
     assert_refused("- plugins: {multiPoint: {enabled: [{name: Alien}]}}\n",
-                   "f.yaml: profiles[0]: plugin \"Alien\" was built for ABI 99, this berth has 1");
+                   "f.yaml: profiles[0]: plugin \"Alien\" was built for ABI 99, this berth has "
+                   "ABI 1: build it with this berth's header");
     assert_refused(
         "- plugins: {multiPoint: {enabled: [{name: OtherSort}]}}\n",
         "f.yaml: profiles[0]: only one queue sort plugin required for profile with scheduler "

@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "engine/framework/signature.h"
 #include "plugin_trial.h"
 #include "plugins/common/go_math.h"
 #include "prop.h"

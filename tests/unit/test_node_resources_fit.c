@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "engine/framework/signature.h"
 #include "engine/group/placements.h"
 #include "plugin_trial.h"
 #include "plugins/node_resources/resource_args.h"
@@ -638,43 +637,7 @@ static void hints_after_device_classes(void **state)
     fixture_release(&f);
 }
 
-/* --- signatures, placements ------------------------------------------------------------------- */
-
-/* Appends the plugin's signature; the caller frees it. */
-static struct buf signature(const struct fixture *f, struct object *o)
-{
-    const struct berth_handle *h = trial_instance(f, FIT);
-    struct buf out = BUF_INIT;
-    struct berth_signature s = {&out};
-    struct berth_pod *pod = pod_info_new(o, &f->engine->names);
-    assert_int_equal(h->plugin->sign(h->self, pod, &s), BERTH_SUCCESS);
-    pod_info_unref(pod);
-    object_unref(o);
-    return out;
-}
-
-static bool same_signature(const struct fixture *f, const char *a, const char *b)
-{
-    struct buf one = signature(f, POD(.requests = a)), other = signature(f, POD(.requests = b));
-    bool same = str_eq(buf_str(&one), buf_str(&other));
-    buf_release(&one);
-    buf_release(&other);
-    return same;
-}
-
-static void what_is_asked_for_is_signed(void **state)
-{
-    (void)state;
-    struct fixture f;
-    begin(&f, "{}");
-    assert_true(same_signature(&f, "cpu=1,x.io/a=1", "x.io/a=1,cpu=1000m"));
-    assert_false(same_signature(&f, "cpu=1", "cpu=2"));
-    assert_false(same_signature(&f, "x.io/a=1", "x.io/b=1"));
-    assert_false(same_signature(&f, "x.io/a=1", "x.io/a=2"));
-    /* Equal requests, but one has a default that counts in scores. */
-    assert_false(same_signature(&f, "cpu=0", ""));
-    fixture_release(&f);
-}
+/* --- placements ------------------------------------------------------------------------------- */
 
 static void placements_are_scored_as_one_node(void **state)
 {
@@ -721,7 +684,6 @@ int main(void)
         cmocka_unit_test(hints_after_pods),
         cmocka_unit_test(hints_after_nodes),
         cmocka_unit_test(hints_after_device_classes),
-        cmocka_unit_test(what_is_asked_for_is_signed),
         cmocka_unit_test(placements_are_scored_as_one_node),
     };
     return cmocka_run_group_tests_name("node_resources_fit", tests, NULL, NULL);

@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "engine/framework/signature.h"
 #include "engine/group/placements.h"
 #include "engine/rooms.h"
 #include "engine_fixture.h"
@@ -18,7 +17,6 @@
 
 static struct {
     const struct berth_host *host;
-    bool cannot_sign;
     enum berth_code generate;
     int64_t first_score;
 } told;
@@ -36,17 +34,6 @@ static enum berth_code filter(void *self, const struct berth_cycle *cycle,
                               struct berth_status *status)
 {
     (void)self, (void)cycle, (void)pod, (void)node, (void)status;
-    return BERTH_SUCCESS;
-}
-
-static enum berth_code sign(void *self, const struct berth_pod *pod, struct berth_signature *s)
-{
-    (void)self;
-    struct berth_str value;
-    if (told.cannot_sign)
-        return BERTH_UNSCHEDULABLE;
-    if (told.host->pod_label(pod, BERTH_STR("app"), &value))
-        told.host->sign(s, value);
     return BERTH_SUCCESS;
 }
 
@@ -84,7 +71,6 @@ static const struct berth_plugin grouper = {
     .name = "Grouper",
     .create = create,
     .filter = filter,
-    .sign = sign,
     .generate_placements = generate,
     .score_placement = score,
 };
@@ -107,49 +93,6 @@ static void begin(struct fixture *f)
     ADD_NODE(f, .name = "a", .cpu = "4", .memory = "8Gi");
     ADD_NODE(f, .name = "b", .cpu = "4", .memory = "8Gi");
     ADD_NODE(f, .name = "c", .cpu = "4", .memory = "8Gi");
-}
-
-/* --- signatures ------------------------------------------------------------------------------- */
-
-static bool signature_of(struct fixture *f, const char *app, struct buf *out)
-{
-    struct object *o = POD(.name = "p", .labels = textf("app=%s", app));
-    struct berth_pod *pod = pod_info_new(o, &f->engine->names);
-    bool signable = signature_write(f->engine->framework.setup->profiles.v[0], pod, out);
-    pod_info_unref(pod);
-    object_unref(o);
-    return signable;
-}
-
-static void equal_pods_have_equal_signatures(void **state)
-{
-    (void)state;
-    struct fixture f;
-    struct buf first = BUF_INIT, same = BUF_INIT, other = BUF_INIT;
-    begin(&f);
-    assert_true(signature_of(&f, "web", &first));
-    assert_true(signature_of(&f, "web", &same));
-    assert_true(signature_of(&f, "db", &other));
-    assert_true(str_eq(buf_str(&first), buf_str(&same)));
-    assert_false(str_eq(buf_str(&first), buf_str(&other)));
-    told.cannot_sign = true;
-    assert_false(signature_of(&f, "web", &other));
-    buf_release(&first);
-    buf_release(&same);
-    buf_release(&other);
-    fixture_release(&f);
-}
-
-static void a_plugin_that_cannot_sign_makes_pods_unsignable(void **state)
-{
-    (void)state;
-    struct fixture f;
-    struct buf out = BUF_INIT;
-    /* Today's in-tree filters do not sign. */
-    fixture_init(&f, NULL, NULL);
-    assert_false(signature_of(&f, "web", &out));
-    buf_release(&out);
-    fixture_release(&f);
 }
 
 /* --- placements ------------------------------------------------------------------------------- */
@@ -239,8 +182,6 @@ static void refusals_and_bad_scores_are_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_pods_have_equal_signatures),
-        cmocka_unit_test(a_plugin_that_cannot_sign_makes_pods_unsignable),
         cmocka_unit_test(placements_are_proposed_and_scored_by_weight),
         cmocka_unit_test(without_a_generator_all_nodes_are_one_placement),
         cmocka_unit_test(refusals_and_bad_scores_are_reported),

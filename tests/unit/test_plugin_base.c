@@ -67,7 +67,7 @@ static void refused_nodes_are_reported_and_others_kept(void **state)
     uint8_t codes[128] = {0};
     berth_reason reasons[128] = {0};
     struct berth_columns columns = {.n = 70};
-    struct berth_filter_batch batch = {&columns, feasible, codes, reasons};
+    struct berth_filter_batch batch = {sizeof(batch), &columns, feasible, codes, reasons};
     assert_true(sets_meet(feasible, set, 70));
     batch_refuse_set(&batch, set, BERTH_UNSCHEDULABLE, 7);
     assert_int_equal(feasible[0], 0x0c);

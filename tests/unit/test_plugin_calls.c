@@ -131,7 +131,8 @@ static void changed(void *data, enum berth_resource resource, const struct berth
                    STR_ARG(object_meta(o)->name), (int)resource);
 }
 
-static const struct berth_shared_type shared_type = {"test", make_state, free_state, changed};
+static const struct berth_shared_type shared_type = {sizeof(shared_type), "test", make_state,
+                                                     free_state, changed};
 
 static int create_sharing(const struct berth_host *host, struct berth_handle *h,
                           struct berth_str args, void **ret_self, struct berth_error *error)

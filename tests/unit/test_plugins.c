@@ -56,7 +56,7 @@ static bool same_verdicts(struct fixture *f, const struct berth_handle *h,
     uint8_t codes[256] = {0};
     berth_reason reasons[256] = {0};
     memcpy(feasible, columns.present, BITSET_WORDS(columns.n) * sizeof(uint64_t));
-    struct berth_filter_batch batch = {&columns, feasible, codes, reasons};
+    struct berth_filter_batch batch = {sizeof(batch), &columns, feasible, codes, reasons};
     if (h->plugin->filter_many(h->self, NULL, pod, &batch, &e->cycles.status) != BERTH_SUCCESS)
         return false;
     for (size_t i = 0; i < e->cache.order.n; i++) {

@@ -99,7 +99,7 @@ static enum berth_code permit(void *self, struct berth_cycle *cycle, const struc
 }
 
 static enum berth_code pre_bind(void *self, struct berth_cycle *cycle, const struct berth_pod *pod,
-                                struct berth_str node_name, struct berth_binding_op *op,
+                                struct berth_str node_name, berth_op op,
                                 struct berth_status *status)
 {
     (void)cycle, (void)pod, (void)node_name, (void)op, (void)status;

@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "engine/framework/signature.h"
 #include "node_random.h"
 #include "plugin_trial.h"
 #include "prop.h"
@@ -175,33 +174,6 @@ static void hints(void **state)
     fixture_release(&f);
 }
 
-static void sign_into(struct fixture *f, struct object *o, struct buf *out)
-{
-    const struct berth_handle *h = trial_instance(f, PLUGIN);
-    struct berth_pod *p = pod_info_new(o, &f->engine->names);
-    struct berth_signature s = {out};
-    assert_int_equal(h->plugin->sign(h->self, p, &s), BERTH_SUCCESS);
-    pod_info_unref(p);
-    object_unref(o);
-}
-
-static void the_signature_tells_tolerations_apart(void **state)
-{
-    (void)state;
-    struct fixture f;
-    struct buf a = BUF_INIT, b = BUF_INIT, c = BUF_INIT;
-    fixture_init(&f, NULL, NULL);
-    sign_into(&f, POD(.tolerations = TOLERATIONS({"ab", "c"})), &a);
-    sign_into(&f, POD(.tolerations = TOLERATIONS({"a", "bc"})), &b);
-    sign_into(&f, POD(.tolerations = TOLERATIONS({"ab", "c"})), &c);
-    assert_false(str_eq(buf_str(&a), buf_str(&b)));
-    assert_true(str_eq(buf_str(&a), buf_str(&c)));
-    buf_release(&a);
-    buf_release(&b);
-    buf_release(&c);
-    fixture_release(&f);
-}
-
 static void batch_and_single_forms_agree(void **state)
 {
     (void)state;
@@ -218,7 +190,6 @@ int main(void)
         cmocka_unit_test(fewer_taints_are_better),
         cmocka_unit_test(score_without_prescore_is_an_error),
         cmocka_unit_test(hints),
-        cmocka_unit_test(the_signature_tells_tolerations_apart),
         cmocka_unit_test(batch_and_single_forms_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,23 +85,16 @@ static struct str nearest_plugin(const struct registry *registry, struct str nam
     return nearest_suggestion(&n);
 }
 
-/* The plugins that limited the volumes of one cloud provider. */
-static bool is_removed(struct str name)
-{
-    return str_is(name, "EBSLimits") || str_is(name, "GCEPDLimits") ||
-           str_is(name, "AzureDiskLimits") || str_is(name, "CinderLimits");
-}
-
 static void hint_unknown(const struct registry *registry, struct str name, struct buf *out)
 {
     struct str near = nearest_plugin(registry, name);
-    if (is_removed(name))
+    if (plugin_is_removed(name))
         buf_add_cstr(out, " (use NodeVolumeLimits instead)");
     else if (near.n)
         buf_add_printf(out, " (did you mean %.*s?)", STR_ARG(near));
     else
-        buf_add_cstr(out, " (it is not a plugin of kube-scheduler; to compile in your own plugin, "
-                          "see src/plugins/out_of_tree.h)");
+        buf_add_cstr(out, " (it is not a plugin of kube-scheduler; load your own plugin with "
+                          "--plugin FILE.so)");
 }
 
 static void hint_misplaced(const struct registry *registry, struct str name, struct buf *out)
@@ -131,7 +124,7 @@ static bool has(struct str text, const char *part)
 
 void config_hint(const struct registry *registry, struct str entry, struct buf *out)
 {
-    if (has(entry, "\": was invalid in version \"") && is_removed(quoted(entry)))
+    if (has(entry, "\": was invalid in version \"") && plugin_is_removed(quoted(entry)))
         buf_add_cstr(out, " (use NodeVolumeLimits instead)");
     else if (has(entry, "Plugin \"") && has(entry, "\" does not exist"))
         hint_unknown(registry, quoted(entry), out);

@@ -41,6 +41,9 @@ static const struct row rows[] = {
      NULL},
     {NULL, "master", 0, FLAG_STR, AT(master), NULL,
      "Address of the Kubernetes API server. Overrides the one in the kubeconfig.", NULL},
+    {NULL, "plugin", 0, FLAG_CUSTOM, AT(plugins.files), "FILE",
+     PLUGIN_FLAG_HELP " A changed file is loaded again.", NULL},
+    {NULL, "plugin-dir", 0, FLAG_CUSTOM, AT(plugins.dirs), "DIR", PLUGIN_DIR_FLAG_HELP, NULL},
     {NULL, "write-config-to", 0, FLAG_STR, AT(write_config_to), NULL,
      "Write the configuration with all defaults to this file and exit.", NULL},
 
@@ -497,6 +500,7 @@ void scheduler_options_init(struct scheduler_options *o)
     arena_init(&o->arena, 4096);
     bind_customs(o);
     bind_lists(o);
+    plugin_flags_init(&o->plugins);
     o->n_flags = ARRAY_LEN(rows);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         const struct row *row = &rows[i];
@@ -513,6 +517,7 @@ void scheduler_options_init(struct scheduler_options *o)
 
 void scheduler_options_release(struct scheduler_options *o)
 {
+    plugin_flags_release(&o->plugins);
     arena_release(&o->arena);
 }
 

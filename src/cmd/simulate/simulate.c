@@ -2,14 +2,12 @@
 /* berth simulate: schedules the pods of manifest files, without a cluster. */
 #include "api/pod.h"
 #include "cmd/cli/cmd.h"
-#include "cmd/cli/flags.h"
+#include "cmd/cli/plugin_flags.h"
 #include "cmd/config/config_file.h"
 #include "cmd/explain/explain_output.h"
 #include "cmd/simulate/simulate_input.h"
 #include "codec/json.h"
 #include "engine/config/config.h"
-#include "plugins/out_of_tree.h"
-#include "plugins/registry.h"
 #include "sim/sim.h"
 
 typedef VEC(const char *) file_list;
@@ -25,8 +23,9 @@ struct simulate {
     file_list files, then;
     struct scenario *stages; /* the files, then one for each --then */
     size_t n_stages;
+    struct plugin_flags plugins;
     struct flag_custom gates_flag, files_flag, then_flag, validate_flag;
-    struct flag flags[17];
+    struct flag flags[19];
 };
 
 static const char usage[] =
@@ -337,33 +336,32 @@ static bool all_placed(const struct sim *sim)
 static int run(struct simulate *s)
 {
     struct err err;
-    struct sim *sim;
-    struct registry registry;
-    registry_init(&registry, &in_tree_registry);
-    int r = registry_merge(&registry, out_of_tree_plugins, &err);
-    bool good = r < 0 || load_config(s, &registry);
+    struct sim *sim = NULL;
+    struct loaded_plugins *plugins;
+    int r = loaded_plugins_new(&s->plugins.sources, NULL, &plugins, &err);
+    if (r < 0)
+        return cmd_fail(EXIT_FAILED, "%s", err.msg);
+    bool good = load_config(s, &plugins->registry);
     struct sim_options options = {.config = &s->config,
-                                  .registry = &registry,
+                                  .registry = &plugins->registry,
                                   .features = &s->features,
                                   .seed = (uint64_t)s->seed,
                                   .explain_bytes = s->explain ? EXPLAIN_BYTES : 0,
                                   .surveys = s->survey,
                                   .max_attempts = (uint32_t)s->attempts,
                                   .no_controllers = !s->controllers};
-    if (r == 0 && good)
-        good = load(s);
-    if (r == 0 && good)
+    if (good)
         r = sim_new(&options, &sim, &err);
-    registry_release(&registry);
-    if (r < 0)
-        return cmd_fail(EXIT_FAILED, "%s", err.msg);
-    if (!good)
-        return EXIT_FAILED;
-    play(s, sim);
-    print_result(s, sim);
-    bool pending = s->fail_on_pending && !all_placed(sim);
+    int code = r < 0 ? cmd_fail(EXIT_FAILED, "%s", err.msg) : EXIT_FAILED;
+    /* Now it is known which custom resources plugins want. */
+    if (sim && load(s)) {
+        play(s, sim);
+        print_result(s, sim);
+        code = s->fail_on_pending && !all_placed(sim) ? EXIT_PENDING : EXIT_DONE;
+    }
     sim_free(sim);
-    return pending ? EXIT_PENDING : EXIT_DONE;
+    loaded_plugins_unref(plugins);
+    return code;
 }
 
 static int add_file(void *to, struct str text, struct err *reterr)
@@ -403,9 +401,14 @@ static void init(struct simulate *s)
     s->files_flag = (struct flag_custom){.to = &s->files, .set = add_file};
     s->then_flag = (struct flag_custom){.to = &s->then, .set = add_file};
     s->validate_flag = simulate_input_flag(&s->validation);
+    plugin_flags_init(&s->plugins);
     const struct flag flags[] = {
         {"Simulate", "config", '\0', FLAG_STR, &s->config_file, "FILE",
          "Path to the configuration file: a KubeSchedulerConfiguration.", false, NULL},
+        {NULL, "plugin", '\0', FLAG_CUSTOM, &s->plugins.files, "FILE", PLUGIN_FLAG_HELP, false,
+         NULL},
+        {NULL, "plugin-dir", '\0', FLAG_CUSTOM, &s->plugins.dirs, "DIR", PLUGIN_DIR_FLAG_HELP,
+         false, NULL},
         {NULL, "filename", 'f', FLAG_CUSTOM, &s->files_flag, "FILE",
          "File or directory with objects, the same as the argument FILE. Can be repeated.", false,
          NULL},
@@ -476,6 +479,7 @@ int cmd_simulate(int argc, char **argv)
     struct simulate s;
     init(&s);
     int code = parse_and_run(&s, argc, argv);
+    plugin_flags_release(&s.plugins);
     vec_release(&s.files);
     vec_release(&s.then);
     return code;

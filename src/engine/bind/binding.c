@@ -123,7 +123,7 @@ static void failed_at(struct binding_cycle *bc, enum point point, const struct b
 /* --- PreBind and Bind ------------------------------------------------------------------------- */
 
 /* An answer that came later, as if it were a plugin's status. */
-static const struct berth_status *status_of(const struct berth_binding_op *op)
+static const struct berth_status *status_of(const struct binding_call *op)
 {
     struct berth_status *status = &op->binding->bindings->status;
     status_clear(status);
@@ -132,29 +132,99 @@ static const struct berth_status *status_of(const struct berth_binding_op *op)
     return status;
 }
 
-/* Calls the plugin. Its status becomes the answer, or the answer comes later. */
-static void call_plugin(struct berth_binding_op *op)
+static enum berth_code run_plugin(const struct binding_call *call, struct berth_status *status)
 {
-    struct binding_cycle *bc = op->binding;
-    struct berth_status *status = &bc->bindings->status;
-    const struct berth_handle *h = op->handle;
+    const struct binding_cycle *bc = call->binding;
+    const struct berth_handle *h = call->handle;
     const struct berth_plugin *p = h->plugin;
     struct berth_str node = abi_str(bc->node_name);
-    status_clear(status);
-    op->began = plugin_begin(bc->cycle);
-    enum berth_code code = bc->point == POINT_PRE_BIND
-                               ? p->pre_bind(h->self, bc->cycle, bc->pod, node, op, status)
-                               : p->bind(h->self, bc->cycle, bc->pod, node, op, status);
+    return bc->point == POINT_PRE_BIND
+               ? p->pre_bind(h->self, bc->cycle, bc->pod, node, call->op, status)
+               : p->bind(h->self, bc->cycle, bc->pod, node, call->op, status);
+}
+
+/* The plugin's status becomes the answer, or the answer comes later and makes the binding ready. */
+static void take_status(struct binding_call *call, enum berth_code code,
+                        const struct berth_status *status)
+{
     if (code == BERTH_ASYNC)
-        return; /* its answer makes the binding ready */
-    op->answered = true;
-    op->code = code;
+        return;
+    call->answered = true;
+    call->code = code;
+    buf_clear(&call->reason);
     if (code != BERTH_SUCCESS)
-        status_write(status, &bc->bindings->framework->reasons, &op->reason);
+        status_write(status, &call->binding->bindings->framework->reasons, &call->reason);
+}
+
+/* A plugin that may block, on a worker. */
+struct bind_work {
+    struct engine_work work;
+    struct binding_call *call;
+    struct berth_status status;
+    enum berth_code code;
+};
+
+static void run_work(struct engine_work *work)
+{
+    struct bind_work *w = CONTAINER_OF(work, struct bind_work, work);
+    w->code = run_plugin(w->call, &w->status);
+}
+
+/* It was to be cancelled while the worker had it. */
+static void cancel_late(struct binding_call *call)
+{
+    const struct binding_cycle *bc = call->binding;
+    call->handle->plugin->pre_bind_cancel(call->handle->self, bc->cycle, bc->pod, call->op);
+    binding_call_close(call);
+}
+
+static void work_done(struct engine_work *work, bool dropped)
+{
+    struct bind_work *w = CONTAINER_OF(work, struct bind_work, work);
+    struct binding_call *call = w->call;
+    call->running = false;
+    if (!dropped) {
+        take_status(call, w->code, &w->status);
+        if (!call->answered && call->cancelled)
+            cancel_late(call);
+        if (call->answered || !call->binding->n_open)
+            binding_make_ready(call->binding);
+    }
+    status_release(&w->status);
+    free(w);
+}
+
+static void start_work(struct binding_call *call)
+{
+    const struct ports *ports = &call->binding->bindings->framework->ports;
+    struct bind_work *w = xnew(struct bind_work);
+    *w = (struct bind_work){.work = {.run = run_work, .done = work_done}, .call = call};
+    status_init(&w->status);
+    call->running = true;
+    ports->work(ports->ctx, &w->work);
+}
+
+static bool may_block(const struct berth_handle *h)
+{
+    return !(h->plugin->flags & BERTH_PLUGIN_NONBLOCKING);
+}
+
+static void call_plugin(struct binding_call *call)
+{
+    struct binding_cycle *bc = call->binding;
+    struct berth_status *status = &bc->bindings->status;
+    call->began = plugin_begin(bc->cycle);
+    if (may_block(call->handle) && bc->bindings->framework->ports.work) {
+        start_work(call);
+        return;
+    }
+    status_clear(status);
+    enum berth_code code = run_plugin(call, status);
+    take_status(call, code, status);
 }
 
 /* Upstream's first status of a group that is not Success; the other plugins are cancelled. */
-static void keep_failure(struct berth_binding_op *op)
+static void keep_failure(struct binding_call *op)
 {
     struct binding_cycle *bc = op->binding;
     if (bc->failed.handle)
@@ -169,8 +239,8 @@ static void keep_failure(struct berth_binding_op *op)
 static bool take_answers(struct binding_cycle *bc)
 {
     for (size_t i = 0; i < bc->n_calls; i++) {
-        struct berth_binding_op *op = binding_call(bc, i);
-        if (!op->open || !op->answered)
+        struct binding_call *op = binding_call(bc, i);
+        if (!op->open || !binding_call_has_answer(op))
             continue;
         binding_call_close(op);
         plugin_end(bc->cycle, op->handle, METRIC_PRE_BIND, op->code, op->began);
@@ -186,7 +256,7 @@ static bool take_answers(struct binding_cycle *bc)
  */
 static bool end_group(struct binding_cycle *bc)
 {
-    const struct berth_binding_op *failure = &bc->failed;
+    const struct binding_call *failure = &bc->failed;
     if (bc->ready || !take_answers(bc))
         return false;
     if (failure->handle) {
@@ -202,7 +272,7 @@ static bool end_group(struct binding_cycle *bc)
 
 static bool may_run_beside_others(const struct berth_handle *h)
 {
-    return h->plugin->flags & BERTH_PLUGIN_PARALLEL_PRE_BIND;
+    return (h->plugin->flags & BERTH_PLUGIN_PARALLEL_PRE_BIND) && !may_block(h);
 }
 
 /*
@@ -268,7 +338,7 @@ static bool take_extender(struct binding_cycle *bc)
 {
     const struct engine_extender *x =
         &bc->cycle->profile->setup->extenders.v[bc->next_extender - 1];
-    const struct berth_binding_op *op = &bc->first;
+    const struct binding_call *op = &bc->first;
     bc->at_extender = false;
     binding_call_close(&bc->first);
     cycle_mark(bc->cycle);
@@ -289,8 +359,8 @@ static bool take_extender(struct binding_cycle *bc)
 /* Returns whether the Bind plugin skipped the pod. Otherwise the binding waits, or has ended. */
 static bool end_bind(struct binding_cycle *bc)
 {
-    struct berth_binding_op *op = &bc->first;
-    if (bc->ready || !op->answered)
+    struct binding_call *op = &bc->first;
+    if (bc->ready || !binding_call_has_answer(op))
         return false;
     binding_call_close(op);
     plugin_end(bc->cycle, op->handle, METRIC_BIND, op->code, op->began);
@@ -322,17 +392,24 @@ static void run_bind(struct binding_cycle *bc)
     failed_with(bc, "every Bind plugin skipped the pod");
 }
 
-void binding_write(struct berth_handle *h, const struct berth_pod *pod, struct berth_str node_name,
-                   struct berth_binding_op *op)
+void bindings_write(struct bindings *b, const struct berth_handle *by, berth_op op,
+                    struct str node_name)
 {
-    const struct framework *fw = h->framework;
+    const struct framework *fw = b->framework;
+    struct binding_call *call = map_get(&b->by_op, map_number_key(&op));
+    if (!call) {
+        engine_log_error(&fw->log, "write_binding was called for an operation that has ended",
+                         KV_CSTR("plugin", by->plugin->name));
+        return;
+    }
+    const struct binding_cycle *bc = call->binding;
     struct write write = {.kind = WRITE_BINDING,
-                          .id = binding_op_expect_answer(op),
-                          .object = pod->object,
-                          .scheduler_name = op->binding->cycle->profile->scheduler_name,
-                          .node_name = str_abi(node_name)};
-    engine_log_as(&fw->log, 3, "Bind.DefaultBinder", "Attempting to bind pod to node", KV_POD(pod),
-                  KV_REF("node", STR(""), write.node_name));
+                          .id = binding_op_expect_answer(call),
+                          .object = bc->pod->object,
+                          .scheduler_name = bc->cycle->profile->scheduler_name,
+                          .node_name = node_name};
+    engine_log_as(&fw->log, 3, "Bind.DefaultBinder", "Attempting to bind pod to node",
+                  KV_POD(bc->pod), KV_REF("node", STR(""), write.node_name));
     framework_submit(fw, &write);
 }
 
@@ -340,7 +417,7 @@ void binding_write(struct berth_handle *h, const struct berth_pod *pod, struct b
 
 bool bindings_write_done(struct bindings *b, uint64_t id, const struct write_result *result)
 {
-    struct berth_binding_op *op = map_del(&b->by_write, map_number_key(&id));
+    struct binding_call *op = map_del(&b->by_write, map_number_key(&id));
     if (!op)
         return false;
     op->write_id = 0;
@@ -350,7 +427,7 @@ bool bindings_write_done(struct bindings *b, uint64_t id, const struct write_res
 
 void bindings_extender_done(struct bindings *b, uint64_t id, const struct extender_result *result)
 {
-    struct berth_binding_op *op = map_get(&b->by_write, map_number_key(&id));
+    struct binding_call *op = map_get(&b->by_write, map_number_key(&id));
     if (!op || !op->binding->at_extender)
         return;
     map_del(&b->by_write, map_number_key(&id));
@@ -360,7 +437,7 @@ void bindings_extender_done(struct bindings *b, uint64_t id, const struct extend
 }
 
 /* Permit is over: allowed, rejected, timed out or preempted. */
-static void end_permit(struct binding_cycle *bc, const struct berth_binding_op *answer)
+static void end_permit(struct binding_cycle *bc, const struct binding_call *answer)
 {
     struct bindings *b = bc->bindings;
     if (bc->holds && b->framework->metrics) {
@@ -543,5 +620,5 @@ void binding_start(struct bindings *b, struct berth_queued_pod *queued, struct b
         engine_log(&b->framework->log, 4, "Pod waiting on permit", KV_POD(bc->pod));
         return;
     }
-    end_permit(bc, &(struct berth_binding_op){.code = BERTH_SUCCESS});
+    end_permit(bc, &(struct binding_call){.code = BERTH_SUCCESS});
 }

@@ -21,8 +21,8 @@ void binding_start(struct bindings *b, struct berth_queued_pod *queued, struct b
 /* Continues the bindings that have been answered. */
 void bindings_run_ready(struct bindings *b);
 /* The ABI's write_binding: writes the binding; the outcome becomes the op's answer. */
-void binding_write(struct berth_handle *h, const struct berth_pod *pod, struct berth_str node_name,
-                   struct berth_binding_op *op);
+void bindings_write(struct bindings *b, const struct berth_handle *by, berth_op op,
+                    struct str node_name);
 /* The outcome of a write. Returns false if no binding waits for it. */
 bool bindings_write_done(struct bindings *b, uint64_t id, const struct write_result *result);
 /* The answer of an extender that binds. */

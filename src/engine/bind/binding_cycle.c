@@ -26,6 +26,7 @@ void bindings_release(struct bindings *b)
     vec_release(&b->newly_held);
     heap_release(&b->held);
     map_release(&b->by_write);
+    map_release(&b->by_op);
     map_release(&b->by_pod);
     status_release(&b->status);
 }
@@ -106,7 +107,7 @@ void binding_cycle_activate_pods(struct binding_cycle *bc)
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-struct berth_binding_op *binding_call(struct binding_cycle *bc, size_t i)
+struct binding_call *binding_call(struct binding_cycle *bc, size_t i)
 {
     return i == 0 ? &bc->first : &bc->others[i - 1];
 }
@@ -117,16 +118,25 @@ void binding_calls_open(struct binding_cycle *bc, struct berth_handle *const *ha
     release_calls(bc);
     bc->others = n > 1 ? xcalloc(n - 1, sizeof(*bc->others)) : NULL;
     bc->n_calls = bc->n_open = n;
-    for (size_t i = 0; i < n; i++)
-        *binding_call(bc, i) = (struct berth_binding_op){
-            .binding = bc, .handle = handles ? handles[i] : NULL, .open = true};
+    for (size_t i = 0; i < n; i++) {
+        struct binding_call *call = binding_call(bc, i);
+        *call = (struct binding_call){.binding = bc, .open = true};
+        if (!handles)
+            continue;
+        call->handle = handles[i];
+        call->op = framework_next_id(bc->bindings->framework);
+        map_put(&bc->bindings->by_op, map_number_key(&call->op), call);
+    }
 }
 
-void binding_call_close(struct berth_binding_op *op)
+void binding_call_close(struct binding_call *op)
 {
     if (op->write_id)
         map_del(&op->binding->bindings->by_write, map_number_key(&op->write_id));
     op->write_id = 0;
+    if (op->op)
+        map_del(&op->binding->bindings->by_op, map_number_key(&op->op));
+    op->op = 0;
     op->binding->n_open -= op->open;
     op->open = false;
 }
@@ -142,16 +152,20 @@ void binding_make_ready(struct binding_cycle *bc)
 void binding_calls_cancel(struct binding_cycle *bc)
 {
     for (size_t i = 0; i < bc->n_calls; i++) {
-        struct berth_binding_op *op = binding_call(bc, i);
+        struct binding_call *op = binding_call(bc, i);
         const struct berth_handle *h = op->handle;
         if (!op->open || op->answered || !h || !h->plugin->pre_bind_cancel)
             continue;
-        h->plugin->pre_bind_cancel(h->self, bc->cycle, bc->pod, op);
+        if (op->running) {
+            op->cancelled = true;
+            continue;
+        }
+        h->plugin->pre_bind_cancel(h->self, bc->cycle, bc->pod, op->op);
         binding_call_close(op);
     }
 }
 
-uint64_t binding_op_expect_answer(struct berth_binding_op *op)
+uint64_t binding_op_expect_answer(struct binding_call *op)
 {
     struct bindings *b = op->binding->bindings;
     /* If a plugin writes twice, only the outcome of the last write counts. */
@@ -162,8 +176,8 @@ uint64_t binding_op_expect_answer(struct berth_binding_op *op)
     return op->write_id;
 }
 
-void binding_op_answer(struct berth_binding_op *op, const struct berth_handle *by,
-                       enum berth_code code, struct str reason)
+void binding_op_answer(struct binding_call *op, const struct berth_handle *by, enum berth_code code,
+                       struct str reason)
 {
     if (op->answered || !op->open)
         return;
@@ -173,5 +187,22 @@ void binding_op_answer(struct berth_binding_op *op, const struct berth_handle *b
     op->answered_by = by;
     buf_clear(&op->reason);
     buf_add_str(&op->reason, reason);
-    binding_make_ready(op->binding);
+    if (!op->running)
+        binding_make_ready(op->binding);
+}
+
+/* An id that was given out and is not in use any more belongs to a binding that has ended. */
+void bindings_op_done(struct bindings *b, const struct berth_handle *by, berth_op op,
+                      enum berth_code code, struct str reason)
+{
+    struct binding_call *call = map_get(&b->by_op, map_number_key(&op));
+    const struct engine_log *log = &b->framework->log;
+    if (call && !call->answered)
+        binding_op_answer(call, NULL, code, reason);
+    else if (call)
+        engine_log_error(log, "op_done was called twice", KV_CSTR("plugin", by->plugin->name),
+                         KV_POD(call->binding->pod));
+    else if (!op || op > b->framework->last_id)
+        engine_log_error(log, "op_done was called for an operation that does not exist",
+                         KV_CSTR("plugin", by->plugin->name));
 }

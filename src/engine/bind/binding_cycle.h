@@ -5,7 +5,7 @@
  * Purpose:   which extension point a binding (binding.h) has reached, which plugins have yet to
  *            answer, and how it is found: by its pod, or by the id of a write or extender call.
  * Ownership: a binding cycle owns its cycle and the assumed pod. It is in bindings.cycles as long
- *            as it lives, and so are its calls, which plugins know as struct berth_binding_op.
+ *            as it lives, and so are its calls, which plugins know by their id (berth_op).
  * Threading: the engine's thread.
  *
  * A plugin may allow or reject a waiting pod, or answer for a binding, from within any of its
@@ -26,6 +26,7 @@ struct bindings {
     const struct report *report;
     VEC(struct binding_cycle *) cycles;
     struct map by_write;               /* calls that wait for a write or an extender, by its id */
+    struct map by_op;                  /* calls of plugins, by the id that the plugin knows */
     struct map by_pod;                 /* by UID */
     VEC(struct binding_cycle *) ready; /* answered; NULL: ended since */
     struct heap held;                  /* by Permit, the earliest deadline on top */
@@ -42,11 +43,14 @@ struct berth_waiting_pod {
 };
 
 /* One answer that a binding waits for: of a plugin at PreBind or Bind, of Permit, an extender. */
-struct berth_binding_op {
+struct binding_call {
     struct binding_cycle *binding;
+    berth_op op;                       /* the plugin's id for it; 0: no plugin is asked */
     const struct berth_handle *handle; /* whose answer; NULL: Permit, an extender */
     int64_t began;                     /* metrics: when the plugin was called, in a sampled cycle */
     uint64_t write_id;                 /* the write or extender call it waits for; 0: none */
+    bool running;                      /* a worker runs the plugin: the cycle is its own */
+    bool cancelled;                    /* is to be cancelled when the worker has returned */
     bool open;                         /* the answer has not been taken */
     bool answered;                     /* it has come; the first one counts */
     enum berth_code code;
@@ -79,9 +83,9 @@ struct binding_cycle {
     bool ready;           /* on bindings.ready */
 
     /* The calls under way: several at PreBind, if the plugins allow it. */
-    struct berth_binding_op first, *others;
+    struct binding_call first, *others;
     size_t n_calls, n_open;
-    struct berth_binding_op failed; /* the first call that failed; its handle is NULL: none */
+    struct binding_call failed; /* the first call that failed; its handle is NULL: none */
 };
 
 void bindings_init(struct bindings *b, struct framework *fw, struct queue *queue,
@@ -105,18 +109,25 @@ void binding_cycle_activate_pods(struct binding_cycle *bc);
 
 /* Opens n calls; none is open before. handles NULL: n is 1, and no plugin is called. */
 void binding_calls_open(struct binding_cycle *bc, struct berth_handle *const *handles, size_t n);
-struct berth_binding_op *binding_call(struct binding_cycle *bc, size_t i);
+struct binding_call *binding_call(struct binding_cycle *bc, size_t i);
 /* The answer is taken: later answers and writes of this call are ignored. */
-void binding_call_close(struct berth_binding_op *op);
-/* Closes the open calls of plugins that can cancel them. */
+void binding_call_close(struct binding_call *op);
+static inline bool binding_call_has_answer(const struct binding_call *call)
+{
+    return call->answered && !call->running;
+}
+/* Closes the open calls of plugins that can cancel them; those of workers when they return. */
 void binding_calls_cancel(struct binding_cycle *bc);
 /* Puts the binding on the list of ready ones. */
 void binding_make_ready(struct binding_cycle *bc);
 
 /* Returns the id under which the answer to the next write or call is expected. */
-uint64_t binding_op_expect_answer(struct berth_binding_op *op);
+uint64_t binding_op_expect_answer(struct binding_call *op);
 /* The answer of a plugin or write. Only the first one counts. */
-void binding_op_answer(struct berth_binding_op *op, const struct berth_handle *by,
-                       enum berth_code code, struct str reason);
+void binding_op_answer(struct binding_call *op, const struct berth_handle *by, enum berth_code code,
+                       struct str reason);
+/* The ABI's op_done, on the engine's thread. */
+void bindings_op_done(struct bindings *b, const struct berth_handle *by, berth_op op,
+                      enum berth_code code, struct str reason);
 
 #endif

@@ -48,6 +48,7 @@ struct profile_config {
     struct plugins_config *plugins;
     LIST(struct plugin_args) plugin_config;
     const struct plugins_config *given; /* as in a file of an older version; NULL: `plugins` */
+    bool older;                         /* of an older version: may name plugins that v1 refuses */
     bool from_policy;
 };
 

@@ -41,8 +41,7 @@ enum predicate {
 };
 
 /*
- * EBS, GCE PD, Azure and Cinder disks are counted by NodeVolumeLimits today; VolumeRestrictions and
- * VolumeZone have a PreFilter that they need.
+ * With the extension points that the plugins have today: those of volumes have a PreFilter.
  */
 static const struct {
     const char *predicate;
@@ -79,13 +78,21 @@ static const struct {
     [PREDICATE_SERVICE_AFFINITY] = {"CheckServiceAffinity",
                                     false,
                                     {{"ServiceAffinity", AT(PRE_FILTER) | AT(FILTER)}}},
-    [PREDICATE_EBS_COUNT] = {"MaxEBSVolumeCount", true, {{"NodeVolumeLimits", AT(FILTER)}}},
-    [PREDICATE_GCE_PD_COUNT] = {"MaxGCEPDVolumeCount", true, {{"NodeVolumeLimits", AT(FILTER)}}},
-    [PREDICATE_CSI_COUNT] = {"MaxCSIVolumeCountPred", true, {{"NodeVolumeLimits", AT(FILTER)}}},
+    [PREDICATE_EBS_COUNT] = {"MaxEBSVolumeCount",
+                             true,
+                             {{"EBSLimits", AT(PRE_FILTER) | AT(FILTER)}}},
+    [PREDICATE_GCE_PD_COUNT] = {"MaxGCEPDVolumeCount",
+                                true,
+                                {{"GCEPDLimits", AT(PRE_FILTER) | AT(FILTER)}}},
+    [PREDICATE_CSI_COUNT] = {"MaxCSIVolumeCountPred",
+                             true,
+                             {{"NodeVolumeLimits", AT(PRE_FILTER) | AT(FILTER)}}},
     [PREDICATE_AZURE_DISK_COUNT] = {"MaxAzureDiskVolumeCount",
                                     true,
-                                    {{"NodeVolumeLimits", AT(FILTER)}}},
-    [PREDICATE_CINDER_COUNT] = {"MaxCinderVolumeCount", false, {{"NodeVolumeLimits", AT(FILTER)}}},
+                                    {{"AzureDiskLimits", AT(PRE_FILTER) | AT(FILTER)}}},
+    [PREDICATE_CINDER_COUNT] = {"MaxCinderVolumeCount",
+                                false,
+                                {{"CinderLimits", AT(PRE_FILTER) | AT(FILTER)}}},
     [PREDICATE_VOLUME_BINDING] = {"CheckVolumeBinding",
                                   true,
                                   {{"VolumeBinding",

@@ -17,7 +17,7 @@ enum beta { BETA_1 = 1 << 0, BETA_2 = 1 << 1, BETA_3 = 1 << 2, BETA_BOTH = BETA_
 
 /*
  * As in the last release that read the version, and what today's pods require: SchedulingGates and
- * DynamicResources check fields that did not exist then; VolumeRestrictions, VolumeZone and
+ * DynamicResources check fields that did not exist then; the plugins of volumes and
  * DefaultPreemption run at more points now.
  */
 static const struct {
@@ -33,6 +33,10 @@ static const struct {
     {POINT_PRE_FILTER, BETA_BOTH, STR_INIT("NodeResourcesFit"), 0},
     {POINT_PRE_FILTER, BETA_BOTH, STR_INIT("NodePorts"), 0},
     {POINT_PRE_FILTER, BETA_BOTH, STR_INIT("VolumeRestrictions"), 0},
+    {POINT_PRE_FILTER, BETA_BOTH, STR_INIT("EBSLimits"), 0},
+    {POINT_PRE_FILTER, BETA_BOTH, STR_INIT("GCEPDLimits"), 0},
+    {POINT_PRE_FILTER, BETA_BOTH, STR_INIT("NodeVolumeLimits"), 0},
+    {POINT_PRE_FILTER, BETA_BOTH, STR_INIT("AzureDiskLimits"), 0},
     {POINT_PRE_FILTER, BETA_BOTH, STR_INIT("PodTopologySpread"), 0},
     {POINT_PRE_FILTER, BETA_BOTH, STR_INIT("InterPodAffinity"), 0},
     {POINT_PRE_FILTER, BETA_BOTH, STR_INIT("VolumeBinding"), 0},
@@ -46,7 +50,10 @@ static const struct {
     {POINT_FILTER, BETA_BOTH, STR_INIT("NodePorts"), 0},
     {POINT_FILTER, BETA_BOTH, STR_INIT("NodeResourcesFit"), 0},
     {POINT_FILTER, BETA_BOTH, STR_INIT("VolumeRestrictions"), 0},
+    {POINT_FILTER, BETA_BOTH, STR_INIT("EBSLimits"), 0},
+    {POINT_FILTER, BETA_BOTH, STR_INIT("GCEPDLimits"), 0},
     {POINT_FILTER, BETA_BOTH, STR_INIT("NodeVolumeLimits"), 0},
+    {POINT_FILTER, BETA_BOTH, STR_INIT("AzureDiskLimits"), 0},
     {POINT_FILTER, BETA_BOTH, STR_INIT("VolumeBinding"), 0},
     {POINT_FILTER, BETA_BOTH, STR_INIT("VolumeZone"), 0},
     {POINT_FILTER, BETA_BOTH, STR_INIT("PodTopologySpread"), 0},
@@ -115,13 +122,7 @@ static void merge_defaults(struct profile_config *p, enum beta version, struct a
     p->plugins = merged;
 }
 
-/* --- plugins replaced by NodeVolumeLimits ----------------------------------------------------- */
-
-static bool is_replaced(struct str name)
-{
-    return str_is(name, "EBSLimits") || str_is(name, "GCEPDLimits") ||
-           str_is(name, "AzureDiskLimits") || str_is(name, "CinderLimits");
-}
+/* --- conflicting plugins ---------------------------------------------------------------------- */
 
 static bool section_has(const struct plugin_section *s, struct str name)
 {
@@ -130,56 +131,6 @@ static bool section_has(const struct plugin_section *s, struct str name)
             return true;
     return false;
 }
-
-/* anyway: NodeVolumeLimits runs even if the section does not name it. */
-static void replace_limits(struct plugin_section *s, bool anyway, struct arena *a)
-{
-    struct plugin_section out = {0};
-    struct str limits = STR("NodeVolumeLimits");
-    bool has_limits = anyway || section_has(s, limits);
-    out.enabled.v = arena_array(a, struct plugin_ref, s->enabled.n + 1);
-    out.disabled.v = arena_array(a, struct plugin_ref, s->disabled.n + 1);
-    for (size_t i = 0; i < s->enabled.n; i++) {
-        struct plugin_ref ref = s->enabled.v[i];
-        if (is_replaced(ref.name)) {
-            if (has_limits)
-                continue;
-            ref.name = limits;
-            has_limits = true;
-        }
-        out.enabled.v[out.enabled.n++] = ref;
-    }
-    for (size_t i = 0; i < s->disabled.n; i++)
-        if (!is_replaced(s->disabled.v[i].name))
-            out.disabled.v[out.disabled.n++] = s->disabled.v[i];
-    *s = out;
-}
-
-static bool leaves_limits(const struct plugin_section *s)
-{
-    return !plugin_section_disables(s, STR("*")) &&
-           !plugin_section_disables(s, STR("NodeVolumeLimits"));
-}
-
-static void replace_all_limits(struct profile_config *p, struct arena *a)
-{
-    if (p->plugins) {
-        struct plugins_config *plugins = arena_new(a, struct plugins_config);
-        bool anyway = leaves_limits(&p->plugins->multi_point);
-        *plugins = *p->plugins;
-        for (int i = 0; i < POINT_COUNT; i++)
-            replace_limits(&plugins->at[i], anyway && leaves_limits(&plugins->at[i]), a);
-        replace_limits(&plugins->multi_point, anyway, a);
-        p->plugins = plugins;
-    }
-    size_t n = 0;
-    for (size_t i = 0; i < p->plugin_config.n; i++)
-        if (!is_replaced(p->plugin_config.v[i].name))
-            p->plugin_config.v[n++] = p->plugin_config.v[i];
-    p->plugin_config.n = n;
-}
-
-/* --- conflicting plugins ---------------------------------------------------------------------- */
 
 /* In v1beta1 other plugins scored resources; upstream rejected NodeResourcesFit beside them. */
 static void check_scores(const struct profile_config *p, size_t at,
@@ -375,7 +326,6 @@ static int from_lists(struct json_value *doc, enum beta version, struct schedule
     }
     for (size_t i = 0; i < out->profiles.n; i++) {
         merge_defaults(&out->profiles.v[i], version, a);
-        replace_all_limits(&out->profiles.v[i], a);
         if (version == BETA_1)
             check_scores(&out->profiles.v[i], i, problems);
     }
@@ -397,8 +347,5 @@ int config_from_v1beta2(struct json_value *doc, struct scheduler_config *out,
 int config_from_v1beta3(struct json_value *doc, struct scheduler_config *out,
                         struct config_problems *problems)
 {
-    int r = read_fields(doc, BETA_3, out, problems);
-    for (size_t i = 0; r == 0 && i < out->profiles.n; i++)
-        replace_all_limits(&out->profiles.v[i], problems->a);
-    return r;
+    return read_fields(doc, BETA_3, out, problems);
 }

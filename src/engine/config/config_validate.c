@@ -55,16 +55,10 @@ static void check_percentage(const char *path, const int32_t *percentage, struct
                        path, *percentage);
 }
 
-/* Replaced by NodeVolumeLimits. Upstream does not check multiPoint and the placement points. */
-static const char *const removed[] = {"AzureDiskLimits", "CinderLimits", "EBSLimits",
-                                      "GCEPDLimits"};
-
-static bool is_removed(struct str name)
+/* Upstream does not check multiPoint and the placement points. */
+static bool is_removed(const struct scheduler_config *config, struct str name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(removed); i++)
-        if (str_is(name, removed[i]))
-            return true;
-    return false;
+    return str_is(config->version, CONFIG_API_VERSION) && plugin_is_removed(name);
 }
 
 #define WAS_INVALID \
@@ -76,7 +70,7 @@ static void check_sections(const struct scheduler_config *config, size_t i, stru
     for (int point = 0; plugins && point < POINT_PLACEMENT_GENERATE; point++) {
         const struct plugin_section *s = &plugins->at[point];
         for (size_t k = 0; k < s->enabled.n; k++)
-            if (is_removed(s->enabled.v[k].name))
+            if (is_removed(config, s->enabled.v[k].name))
                 error_list_add(c, "profiles[%zu].plugins.%s.enabled[%zu]: " WAS_INVALID, i,
                                point_table[point].section, k, STR_ARG(s->enabled.v[k].name),
                                STR_ARG(config->version));
@@ -164,10 +158,11 @@ static void check_entry(const struct scheduler_config *config, size_t i, size_t 
     const struct profile_config *p = &config->profiles.v[i];
     const struct plugin_args *entry = &p->plugin_config.v[k];
     const struct args_kind *kind = args_kind_of(rules->kinds, entry->name);
-    if (!kind && !is_removed(entry->name))
+    bool removed = is_removed(config, entry->name);
+    if (!kind && !removed)
         return;
-    char *path = entry_path(p, i, k, !is_removed(entry->name));
-    if (is_removed(entry->name))
+    char *path = entry_path(p, i, k, !removed);
+    if (removed)
         error_list_add(c, "%s: " WAS_INVALID, path, STR_ARG(entry->name), STR_ARG(config->version));
     else
         check_args(kind, rules->features, entry, path, c);

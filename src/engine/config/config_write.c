@@ -13,6 +13,51 @@
 #define UPSTREAM_QPS   50
 #define UPSTREAM_BURST 100
 
+/* --- plugins that v1 refuses ------------------------------------------------------------------ */
+
+static void keep_section(struct plugin_section *s, struct arena *a)
+{
+    struct plugin_section out = {0};
+    out.enabled.v = arena_array(a, struct plugin_ref, s->enabled.n + 1);
+    out.disabled.v = arena_array(a, struct plugin_ref, s->disabled.n + 1);
+    for (size_t i = 0; i < s->enabled.n; i++)
+        if (!plugin_is_removed(s->enabled.v[i].name))
+            out.enabled.v[out.enabled.n++] = s->enabled.v[i];
+    for (size_t i = 0; i < s->disabled.n; i++)
+        if (!plugin_is_removed(s->disabled.v[i].name))
+            out.disabled.v[out.disabled.n++] = s->disabled.v[i];
+    *s = out;
+}
+
+/* The profile without them, so that what is written can be read. */
+static struct profile_config keep_profile(struct profile_config p, struct arena *a)
+{
+    if (p.plugins) {
+        struct plugins_config *plugins = arena_new(a, struct plugins_config);
+        *plugins = *p.plugins;
+        keep_section(&plugins->multi_point, a);
+        for (int i = 0; i < POINT_COUNT; i++)
+            keep_section(&plugins->at[i], a);
+        p.plugins = plugins;
+    }
+    struct plugin_args *args = arena_array(a, struct plugin_args, p.plugin_config.n + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < p.plugin_config.n; i++)
+        if (!plugin_is_removed(p.plugin_config.v[i].name))
+            args[n++] = p.plugin_config.v[i];
+    p.plugin_config.v = args;
+    p.plugin_config.n = n;
+    return p;
+}
+
+static void keep_profiles(struct scheduler_config *c, struct arena *a)
+{
+    const struct profile_config *given = c->profiles.v;
+    c->profiles.v = arena_array(a, struct profile_config, c->profiles.n + 1);
+    for (size_t i = 0; i < c->profiles.n; i++)
+        c->profiles.v[i] = keep_profile(given[i], a);
+}
+
 /* --- complete profile ------------------------------------------------------------------------- */
 
 /* Upstream's internal form has no unset weights. */
@@ -175,11 +220,9 @@ void config_write(const struct scheduler_config *config, const struct registry *
         c.client_connection.qps != 0 ? shortest(c.client_connection.qps) : UPSTREAM_QPS;
     if (c.client_connection.burst == 0)
         c.client_connection.burst = UPSTREAM_BURST;
-    c.profiles.v = arena_array(&a, struct profile_config, config->profiles.n + 1);
-    for (size_t i = 0; i < config->profiles.n; i++) {
-        c.profiles.v[i] = config->profiles.v[i];
+    keep_profiles(&c, &a);
+    for (size_t i = 0; i < c.profiles.n; i++)
         complete_profile(config, registry, features, &c.profiles.v[i], &a);
-    }
     c.extenders.v = arena_array(&a, struct extender_config, config->extenders.n + 1);
     for (size_t i = 0; i < config->extenders.n; i++) {
         c.extenders.v[i] = config->extenders.v[i];
@@ -202,6 +245,7 @@ void config_write_given(const struct scheduler_config *config, bool json, struct
     arena_init(&a, 4096);
     c.kind = STR(CONFIG_KIND);
     c.api_version = STR(CONFIG_API_VERSION);
+    keep_profiles(&c, &a);
     encode(&c, &a, &tree, &text);
     if (json)
         buf_add_printf(out, "%s\n", buf_cstr(&text));

@@ -34,6 +34,13 @@ static bool has_member(const struct berth_plugin *plugin, size_t offset)
     return fn != NULL;
 }
 
+void plugin_copy(struct berth_plugin *to, const struct berth_plugin *from)
+{
+    memset(to, 0, sizeof(*to));
+    memcpy(to, from, MIN(from->struct_size, sizeof(*to)));
+    to->struct_size = sizeof(*to);
+}
+
 bool plugin_implements(const struct berth_plugin *plugin, enum point point)
 {
     const struct point_desc *d = &point_table[point];

@@ -41,5 +41,7 @@ struct point_desc {
 extern const struct point_desc point_table[POINT_COUNT];
 
 bool plugin_implements(const struct berth_plugin *plugin, enum point point);
+/* A copy of this berth's size: members that the plugin's header did not have are zero. */
+void plugin_copy(struct berth_plugin *to, const struct berth_plugin *from);
 
 #endif

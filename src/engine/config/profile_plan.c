@@ -181,6 +181,13 @@ static bool list_has(const plan_list *list, struct str name)
     return false;
 }
 
+/* PLUGIN_UNKNOWN: there is no such plugin for files of this version. */
+static unsigned points_of(const struct planning *p, struct str name)
+{
+    bool refused = !p->profile->older && plugin_is_removed(name);
+    return refused ? PLUGIN_UNKNOWN : plugin_points(p->registry, name);
+}
+
 static struct planned_plugin planned(const struct plugin_ref *ref, enum point point)
 {
     bool weighs = point == POINT_SCORE || point == POINT_PLACEMENT_SCORE;
@@ -199,7 +206,7 @@ static void take_specific(const struct planning *p, enum point point, plan_list 
     const struct plugin_section *section = &p->user->at[point];
     for (size_t i = 0; i < section->enabled.n; i++) {
         const struct plugin_ref *ref = &section->enabled.v[i];
-        unsigned points = plugin_points(p->registry, ref->name);
+        unsigned points = points_of(p, ref->name);
         if (points == PLUGIN_UNKNOWN)
             fault_unknown(p, (int)point, ref, point);
         else if (!(points >> point & 1))
@@ -288,7 +295,7 @@ static bool weights_overflow(const struct planning *p, enum point point,
         size_t m = i - specific->n;
         bool own = i < specific->n;
         const struct plugin_ref *ref = own ? &specific->v[i] : &multi->enabled.v[m];
-        unsigned points = own ? plugin_points(p->registry, ref->name) : p->multi[m];
+        unsigned points = own ? points_of(p, ref->name) : p->multi[m];
         if (points == PLUGIN_UNKNOWN || !(points >> point & 1) ||
             (!own && index_find(specific, ref->name)))
             continue;
@@ -344,7 +351,7 @@ static void plan_points(struct planning *p)
     size_t before = p->out->n;
     need_all(p);
     for (size_t i = 0; i < multi->enabled.n; i++)
-        p->multi[i] = plugin_points(p->registry, multi->enabled.v[i].name);
+        p->multi[i] = points_of(p, multi->enabled.v[i].name);
     for (int i = 0; i < POINT_COUNT; i++)
         fill_point(p, order[i]);
     /* A missing plugin may be one that was just reported. */

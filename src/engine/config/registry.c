@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/config/registry.h"
 
+/* A copy of a plugin, in registry.owned. */
+struct registered_plugin {
+    struct registered_plugin *next;
+    struct berth_plugin plugin;
+};
+
 /* The number of plugins without the final NULL. */
 static size_t count(const struct berth_plugin *const *plugins)
 {
@@ -24,12 +30,18 @@ void registry_init(struct registry *r, const struct registry *base)
     size_t n = count(base->plugins);
     *r = *base;
     r->plugins = NULL;
+    r->owned = NULL;
     memcpy(make_room(r, n), base->plugins, (n + 1) * sizeof(*base->plugins));
 }
 
 void registry_release(struct registry *r)
 {
     free((void *)(uintptr_t)r->plugins);
+    while (r->owned) {
+        struct registered_plugin *p = r->owned;
+        r->owned = p->next;
+        free(p);
+    }
     *r = (struct registry){0};
 }
 
@@ -99,15 +111,41 @@ size_t registry_defaults(const struct registry *r, const struct features *featur
     return n;
 }
 
-int registry_register(struct registry *r, const struct berth_plugin *plugin, struct err *reterr)
+/* What tells what a plugin is: every header had these members. */
+#define SMALLEST_PLUGIN offsetof(struct berth_plugin, create)
+
+int registry_check(const struct berth_plugin *plugin, struct err *reterr)
 {
+    if (plugin->abi >> 16 != BERTH_ABI_MAJOR)
+        return err_set(reterr, -EINVAL,
+                       "plugin \"%s\" was built for ABI %u, this berth has ABI %u: build it with "
+                       "this berth's header",
+                       plugin->abi && plugin->name ? plugin->name : "?", plugin->abi >> 16,
+                       (unsigned)BERTH_ABI_MAJOR);
     if (!plugin->name || !*plugin->name)
         return err_set(reterr, -EINVAL, "a plugin needs a name");
+    if (plugin->struct_size < SMALLEST_PLUGIN)
+        return err_set(reterr, -EINVAL,
+                       "plugin \"%s\": its struct_size is %zu, at least %zu is required: use "
+                       "BERTH_PLUGIN_HEAD",
+                       plugin->name, plugin->struct_size, SMALLEST_PLUGIN);
+    return 0;
+}
+
+int registry_register(struct registry *r, const struct berth_plugin *plugin, struct err *reterr)
+{
+    int error = registry_check(plugin, reterr);
+    if (error < 0)
+        return error;
     size_t i = index_of(r, str_of(plugin->name));
     if (r->plugins[i])
         return err_set(reterr, -EEXIST, "a plugin named %s already exists", plugin->name);
+    struct registered_plugin *copy = xnew(struct registered_plugin);
+    plugin_copy(&copy->plugin, plugin);
+    copy->next = r->owned;
+    r->owned = copy;
     const struct berth_plugin **list = make_room(r, i + 1);
-    list[i] = plugin;
+    list[i] = &copy->plugin;
     list[i + 1] = NULL;
     return 0;
 }
@@ -134,4 +172,10 @@ int registry_merge(struct registry *r, const struct berth_plugin *const *plugins
         }
     }
     return 0;
+}
+
+bool plugin_is_removed(struct str name)
+{
+    return str_is(name, "AzureDiskLimits") || str_is(name, "CinderLimits") ||
+           str_is(name, "EBSLimits") || str_is(name, "GCEPDLimits");
 }

@@ -4,8 +4,9 @@
  *
  * Purpose:   plugins by name, and the default multiPoint section. src/plugins/registry.c is the
  *            constant registry of in-tree plugins; out-of-tree plugins are merged into a copy.
- * Ownership: a registry of registry_init owns its list, not the plugins, which are constant data of
- *            the program or of a shared object and must outlive it.
+ * Ownership: a registry of registry_init owns its list and copies of the plugins that were added.
+ *            What these point to is constant data of the program or of a shared object and must
+ *            outlive it, and in-tree plugins are used as they are.
  * Threading: one thread while it changes, any thread afterwards.
  */
 #ifndef BERTH_ENGINE_CONFIG_REGISTRY_H
@@ -33,6 +34,7 @@ struct registry {
     const struct gated_default *gated; /* of the defaults */
     size_t n_gated;
     const struct args_kind *const *args; /* kinds of arguments, NULL-terminated; NULL: unknown */
+    struct registered_plugin *owned;     /* copies, of registry_register */
 };
 
 /* A copy of base that may change; it borrows base's defaults. */
@@ -48,12 +50,20 @@ unsigned plugin_points(const struct registry *r, struct str name);
 bool plugin_extends(const struct registry *r, struct str name, enum point point);
 /* A plugin of releases up to 1.22 (SelectorSpread: 1.28) that 1.36 does not have. */
 bool plugin_is_legacy(struct str name);
+/* Does v1 refuse the plugin, which only files of older versions run? */
+bool plugin_is_removed(struct str name);
 
 /* The default multiPoint section; ret_defaults has room for n_defaults. Returns their number. */
 size_t registry_defaults(const struct registry *r, const struct features *features,
                          struct plugin_ref *ret_defaults);
 
-/* The functions below are for registries of registry_init. They change nothing if they fail. */
+/* Whether this berth can run the plugin: name, ABI and size of its struct. */
+int registry_check(const struct berth_plugin *plugin, struct err *reterr) MUST_CHECK;
+
+/*
+ * The functions below are for registries of registry_init. They change nothing if they fail. A
+ * plugin is copied into a zeroed struct of this berth's size; what it points to is not.
+ */
 int registry_register(struct registry *r, const struct berth_plugin *plugin,
                       struct err *reterr) MUST_CHECK;
 int registry_unregister(struct registry *r, struct str name, struct err *reterr) MUST_CHECK;

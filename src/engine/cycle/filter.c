@@ -257,7 +257,8 @@ static bool filter_batch(struct window *w)
 {
     struct attempt_buffers *s = w->buffers;
     struct berth_status *status = w->status;
-    struct berth_filter_batch batch = {.columns = &w->cycle->columns,
+    struct berth_filter_batch batch = {.struct_size = sizeof(batch),
+                                       .columns = &w->cycle->columns,
                                        .feasible = s->feasible,
                                        .codes = s->codes,
                                        .reasons = s->reasons};

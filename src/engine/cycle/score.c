@@ -98,7 +98,8 @@ static bool run_score(struct scoring *s)
         workers_take_kept(&s->cycle->cycles->workers, resolve_kept, s);
         return !s->failure->error;
     }
-    struct berth_score_batch batch = {.columns = &s->cycle->columns,
+    struct berth_score_batch batch = {.struct_size = sizeof(batch),
+                                      .columns = &s->cycle->columns,
                                       .slots = s->cycle->slots,
                                       .n = s->cycle->n_slots,
                                       .scores = s->to->scores};

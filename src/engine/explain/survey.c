@@ -92,7 +92,8 @@ static void check_batch(struct berth_cycle *cycle, const struct berth_pod *pod,
     bitset_init(&feasible, cycle->columns.n);
     for (size_t i = 0; i < nodes->n; i++)
         bitset_set(&feasible, nodes->v[i]->slot);
-    struct berth_filter_batch batch = {.columns = &cycle->columns,
+    struct berth_filter_batch batch = {.struct_size = sizeof(batch),
+                                       .columns = &cycle->columns,
                                        .feasible = feasible.words,
                                        .codes = buffers->codes,
                                        .reasons = buffers->reasons};

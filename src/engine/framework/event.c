@@ -107,9 +107,24 @@ size_t event_number(const struct cluster_event *e)
 {
     if (e->label)
         return (size_t)BERTH_RESOURCE_COUNT * EVENT_ACTIONS + label_number(e->label);
+    if (e->resource >= RESOURCE_OF_KINDS)
+        return (size_t)BERTH_RESOURCE_COUNT * EVENT_ACTIONS + EVENT_LABELS +
+               (e->resource - RESOURCE_OF_KINDS) * (size_t)EVENT_KIND_ACTIONS +
+               (e->action == BERTH_ACTION_ADD      ? 0
+                : e->action == BERTH_ACTION_DELETE ? 1
+                                                   : 2);
     size_t action = e->action & (e->action - 1) ? EVENT_ACTIONS - 1 /* an update of any kind */
                                                 : (size_t)__builtin_ctz(e->action);
     return (size_t)e->resource * EVENT_ACTIONS + action;
+}
+
+/* "scheduling.x-k8s.io/PodGroup", "Service". */
+static void write_kind(const struct kind *kind, struct buf *out)
+{
+    buf_add_str(out, kind->group);
+    if (kind->group.n)
+        buf_add_char(out, '/');
+    buf_add_str(out, kind->kind);
 }
 
 void event_write_label(const struct cluster_event *e, struct buf *out)
@@ -118,7 +133,10 @@ void event_write_label(const struct cluster_event *e, struct buf *out)
         buf_add_cstr(out, e->label);
         return;
     }
-    buf_add_cstr(out, resource_names[e->resource]);
+    if (e->resource >= RESOURCE_OF_KINDS)
+        write_kind(kind_get((enum kind_id)(e->resource - RESOURCE_OF_KINDS)), out);
+    else
+        buf_add_cstr(out, resource_names[e->resource]);
     for (size_t i = 0; i < ARRAY_LEN(action_names); i++)
         if (action_names[i].action == e->action)
             buf_add_cstr(out, action_names[i].name);

@@ -55,9 +55,12 @@ bool event_next_action(unsigned *actions, unsigned *ret_action);
 /*
  * Kinds of events as small numbers, for tables: first resource and action, then labels.
  */
-#define EVENT_ACTIONS 16 /* each bit of enum berth_action, and one for several bits */
-#define EVENT_LABELS  7  /* those above, and one for any other */
-#define EVENT_NUMBERS (BERTH_RESOURCE_COUNT * EVENT_ACTIONS + EVENT_LABELS)
+#define EVENT_ACTIONS      16 /* each bit of enum berth_action, and one for several bits */
+#define EVENT_LABELS       7  /* those above, and one for any other */
+/* Kinds that only plugins watch: Add, Delete, Update. */
+#define EVENT_KIND_ACTIONS 3
+#define EVENT_NUMBERS \
+    (BERTH_RESOURCE_COUNT * EVENT_ACTIONS + EVENT_LABELS + KIND_SPACE * EVENT_KIND_ACTIONS)
 size_t event_number(const struct cluster_event *e);
 
 /* Appends upstream's label: "NodeAdd", "AssignedPodDelete", "NodeUpdateNodeLabel". */

@@ -11,7 +11,8 @@ void framework_init(struct framework *fw, const struct framework_options *option
                                      .ctx = options->ports.ctx},
                              .host = options->host,
                              .cache = options->cache,
-                             .cluster = options->cluster};
+                             .cluster = options->cluster,
+                             .max_pd_volumes = options->max_pd_volumes};
     rand_seed(&fw->rand, options->seed);
     reasons_init(&fw->reasons);
     plugin_calls_init(&fw->calls);
@@ -35,7 +36,8 @@ void framework_release(struct framework *fw)
         fw->replaced = s->older;
         setup_free(s);
     }
-    INVARIANT(!fw->shared.n);
+    INVARIANT(!fw->shared.n && !fw->handles.n);
+    map_release(&fw->handles);
     vec_release(&fw->shared);
     plugin_calls_release(&fw->calls);
     free_texts(fw->plugin_names.v, fw->plugin_names.n);
@@ -72,6 +74,18 @@ berth_state_key framework_state_key(struct framework *fw, struct str name)
     return (berth_state_key)fw->state_keys.n;
 }
 
+void framework_add_handle(struct framework *fw, struct berth_handle *h)
+{
+    h->framework = fw;
+    h->serial = ++fw->last_serial;
+    map_put(&fw->handles, map_number_key(&h->serial), h);
+}
+
+void framework_remove_handle(struct berth_handle *h)
+{
+    map_del(&h->framework->handles, map_number_key(&h->serial));
+}
+
 struct profile *framework_profile(const struct framework *fw, struct str scheduler_name)
 {
     return setup_profile(fw->setup, scheduler_name);
@@ -98,6 +112,11 @@ int64_t handle_wall(const struct berth_handle *h)
 bool handle_feature(const struct berth_handle *h, enum feature feature)
 {
     return h->framework->features.on[feature];
+}
+
+int64_t handle_max_pd_volumes(const struct berth_handle *h)
+{
+    return h->framework->max_pd_volumes;
 }
 
 struct scheduler_metrics *handle_metrics(const struct berth_handle *h)

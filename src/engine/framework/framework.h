@@ -12,6 +12,7 @@
 #ifndef BERTH_ENGINE_FRAMEWORK_FRAMEWORK_H
 #define BERTH_ENGINE_FRAMEWORK_FRAMEWORK_H
 
+#include "base/metrics.h"
 #include "base/rand.h"
 #include "engine/config/features.h"
 #include "engine/framework/plugin_calls.h"
@@ -28,7 +29,9 @@ struct framework {
     struct features features;
     struct cache *cache;
     struct cluster *cluster;
+    int64_t max_pd_volumes;            /* KUBE_MAX_PD_VOLS; 0: unset */
     struct scheduler_metrics *metrics; /* NULL: metrics are off */
+    struct metrics *registry;          /* the same: for metrics of plugins */
 
     const struct berth_host *host;     /* what plugins are created with */
     VEC(struct str) plugin_names;      /* index: plugin id; texts owned; NULL text: free */
@@ -38,6 +41,10 @@ struct framework {
     uint64_t last_id;                  /* of writes and extender calls */
     struct plugin_calls calls;         /* requests and timers of plugins */
     VEC(struct shared_state *) shared; /* shared_state.h, in the order in which they were made */
+    bool watched[KIND_SPACE];          /* kinds that plugins asked for: lister.h */
+    bool unsynced[KIND_SPACE];         /* of them: not all objects have arrived */
+    struct map handles;                /* instances and shared states, by serial → berth_handle */
+    uint64_t last_serial;
 
     struct queue *queue;
     struct bindings *bindings;
@@ -52,6 +59,7 @@ struct framework_options {
     const struct berth_host *host;
     struct cache *cache;
     struct cluster *cluster;
+    int64_t max_pd_volumes;
 };
 
 void framework_init(struct framework *fw, const struct framework_options *options);
@@ -67,6 +75,11 @@ static inline void framework_submit(const struct framework *fw, const struct wri
     fw->ports.submit(fw->ports.ctx, write);
 }
 
+static inline bool framework_is_engine_thread(const struct framework *fw)
+{
+    return !fw->ports.is_engine_thread || fw->ports.is_engine_thread(fw->ports.ctx);
+}
+
 /* An id for a write or an extender call whose outcome is expected. */
 static inline uint64_t framework_next_id(struct framework *fw)
 {
@@ -76,6 +89,9 @@ static inline uint64_t framework_next_id(struct framework *fw)
 /* The id of a plugin's name, given out on first use; -E2BIG if there are too many. */
 int framework_plugin_id(struct framework *fw, struct str name);
 berth_state_key framework_state_key(struct framework *fw, struct str name);
+/* Handles can be found by their serial while they exist: posts from other threads name it. */
+void framework_add_handle(struct framework *fw, struct berth_handle *h);
+void framework_remove_handle(struct berth_handle *h);
 /* The profile of the current configuration; NULL if there is none of this name. */
 struct profile *framework_profile(const struct framework *fw, struct str scheduler_name);
 
@@ -88,6 +104,8 @@ const struct engine_log *handle_log(const struct berth_handle *h);
 /* The time of day, for times in objects; ns since 1970. */
 int64_t handle_wall(const struct berth_handle *h);
 bool handle_feature(const struct berth_handle *h, enum feature feature);
+/* KUBE_MAX_PD_VOLS; 0: unset. */
+int64_t handle_max_pd_volumes(const struct berth_handle *h);
 /* NULL: metrics are off. */
 struct scheduler_metrics *handle_metrics(const struct berth_handle *h);
 

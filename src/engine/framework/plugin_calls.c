@@ -5,6 +5,7 @@ struct plugin_request {
     uint64_t id;
     const struct berth_handle *handle;
     berth_api_done_fn *done;
+    berth_http_done_fn *got; /* of an HTTP GET; otherwise NULL */
     void *ctx;
 };
 
@@ -13,7 +14,7 @@ struct plugin_timer {
     const struct berth_handle *handle;
     struct heap_node node;
     int64_t at;
-    berth_timer_fn *fn;
+    berth_fn *fn;
     void *ctx;
 };
 
@@ -71,14 +72,34 @@ void plugin_calls_forget(struct plugin_calls *calls, const struct berth_handle *
 
 /* --- requests --------------------------------------------------------------------------------- */
 
+static uint64_t add_request(struct plugin_calls *calls, const struct plugin_request *from)
+{
+    struct plugin_request *request = xnew(struct plugin_request);
+    *request = *from;
+    request->id = ++calls->last_id;
+    map_put(&calls->requests, map_number_key(&request->id), request);
+    return request->id;
+}
+
+uint64_t plugin_calls_get(struct plugin_calls *calls, const struct ports *ports,
+                          const struct berth_handle *h, const struct berth_http_get *get,
+                          berth_http_done_fn *done, void *ctx)
+{
+    uint64_t id =
+        add_request(calls, &(struct plugin_request){.handle = h, .got = done, .ctx = ctx});
+    if (ports->http_get)
+        ports->http_get(ports->ctx, id, get);
+    else
+        vec_push(&calls->failed, id);
+    return id;
+}
+
 uint64_t plugin_calls_send(struct plugin_calls *calls, const struct ports *ports,
                            const struct berth_handle *h, const struct berth_api_call *call,
                            berth_api_done_fn *done, void *ctx)
 {
-    struct plugin_request *request = xnew(struct plugin_request);
-    uint64_t id = ++calls->last_id;
-    *request = (struct plugin_request){.id = id, .handle = h, .done = done, .ctx = ctx};
-    map_put(&calls->requests, map_number_key(&request->id), request);
+    uint64_t id =
+        add_request(calls, &(struct plugin_request){.handle = h, .done = done, .ctx = ctx});
     if (ports->call_api)
         ports->call_api(ports->ctx, id, call);
     else
@@ -91,21 +112,36 @@ void plugin_calls_cancel_request(struct plugin_calls *calls, uint64_t id)
     free(map_del(&calls->requests, map_number_key(&id)));
 }
 
-void plugin_calls_done(struct plugin_calls *calls, uint64_t id,
-                       const struct berth_api_result *result)
+static bool take_request(struct plugin_calls *calls, uint64_t id, struct plugin_request *ret)
 {
     struct plugin_request *request = map_del(&calls->requests, map_number_key(&id));
     if (!request)
-        return;
-    struct plugin_request ended = *request;
+        return false;
+    *ret = *request;
     free(request);
-    ended.done(ended.ctx, result);
+    return true;
+}
+
+void plugin_calls_done(struct plugin_calls *calls, uint64_t id,
+                       const struct berth_api_result *result)
+{
+    struct plugin_request ended;
+    if (take_request(calls, id, &ended) && ended.done)
+        ended.done(ended.ctx, result);
+}
+
+void plugin_calls_got(struct plugin_calls *calls, uint64_t id,
+                      const struct berth_http_result *result)
+{
+    struct plugin_request ended;
+    if (take_request(calls, id, &ended) && ended.got)
+        ended.got(ended.ctx, result);
 }
 
 /* --- timers ----------------------------------------------------------------------------------- */
 
 uint64_t plugin_calls_add_timer(struct plugin_calls *calls, const struct berth_handle *h,
-                                int64_t at, berth_timer_fn *fn, void *ctx)
+                                int64_t at, berth_fn *fn, void *ctx)
 {
     struct plugin_timer *timer = xnew(struct plugin_timer);
     *timer =
@@ -126,12 +162,17 @@ void plugin_calls_cancel_timer(struct plugin_calls *calls, uint64_t id)
 
 static void fail_unsent(struct plugin_calls *calls)
 {
-    struct berth_api_result result = {.struct_size = sizeof(result),
-                                      .message = BERTH_STR("requests are not supported here")};
+    struct berth_str message = BERTH_STR("requests are not supported here");
+    struct berth_api_result result = {.struct_size = sizeof(result), .message = message};
+    struct berth_http_result nothing = {.struct_size = sizeof(nothing), .message = message};
     while (calls->failed.n) {
         uint64_t id = calls->failed.v[0];
+        const struct plugin_request *request = map_get(&calls->requests, map_number_key(&id));
         vec_remove(&calls->failed, 0);
-        plugin_calls_done(calls, id, &result);
+        if (request && request->got)
+            plugin_calls_got(calls, id, &nothing);
+        else
+            plugin_calls_done(calls, id, &result);
     }
 }
 

@@ -31,6 +31,12 @@ void plugin_calls_forget(struct plugin_calls *calls, const struct berth_handle *
 uint64_t plugin_calls_send(struct plugin_calls *calls, const struct ports *ports,
                            const struct berth_handle *h, const struct berth_api_call *call,
                            berth_api_done_fn *done, void *ctx);
+/* The same for an HTTP GET. */
+uint64_t plugin_calls_get(struct plugin_calls *calls, const struct ports *ports,
+                          const struct berth_handle *h, const struct berth_http_get *get,
+                          berth_http_done_fn *done, void *ctx);
+void plugin_calls_got(struct plugin_calls *calls, uint64_t id,
+                      const struct berth_http_result *result);
 void plugin_calls_cancel_request(struct plugin_calls *calls, uint64_t id);
 /* Answers the request. A request that was forgotten is ignored. */
 void plugin_calls_done(struct plugin_calls *calls, uint64_t id,
@@ -38,7 +44,7 @@ void plugin_calls_done(struct plugin_calls *calls, uint64_t id,
 
 /* at: on the engine's clock. */
 uint64_t plugin_calls_add_timer(struct plugin_calls *calls, const struct berth_handle *h,
-                                int64_t at, berth_timer_fn *fn, void *ctx);
+                                int64_t at, berth_fn *fn, void *ctx);
 void plugin_calls_cancel_timer(struct plugin_calls *calls, uint64_t id);
 /* Calls the timers that are due, and answers requests that could not be sent. */
 void plugin_calls_run(struct plugin_calls *calls, int64_t now);

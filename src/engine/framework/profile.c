@@ -28,18 +28,12 @@ static struct str args_of(const struct profile_config *config, struct str name)
     return STR("");
 }
 
-static int check_abi(const struct berth_plugin *plugin, struct err *reterr)
-{
-    if (plugin->abi >> 16 != BERTH_ABI_MAJOR)
-        return err_set(reterr, -EINVAL, "plugin \"%s\" was built for ABI %u, this berth has %u",
-                       plugin->name, plugin->abi >> 16, (unsigned)BERTH_ABI_MAJOR);
-    return 0;
-}
-
 static void free_instance(struct berth_handle *h)
 {
     plugin_calls_forget(&h->framework->calls, h);
     shared_states_drop(h);
+    framework_remove_handle(h);
+    arena_release(&h->arena);
     free(h->args);
     free(h);
 }
@@ -55,10 +49,13 @@ static int create(struct berth_handle *h, const struct profile_config *config, s
     struct str args = extender_adjust_args(all->extenders.v, all->extenders.n, name,
                                            args_of(config, name), &scratch);
     h->args = str_dup(args);
+    h->creating = true;
     int failed = h->plugin->create
                      ? h->plugin->create(h->framework->host, h, abi_str(args), &h->self, &error)
                      : 0;
+    h->creating = false;
     arena_release(&scratch);
+    error.text[sizeof(error.text) - 1] = 0;
     return failed ? err_set(reterr, -EINVAL, "initializing plugin \"%s\": %s", h->plugin->name,
                             error.text)
                   : 0;
@@ -73,7 +70,7 @@ static int add_instance(struct profile *p, const struct registry *registry,
     const struct berth_plugin *plugin = registry_find(registry, name);
     if (!plugin)
         return err_set(reterr, -EINVAL, "plugin \"%.*s\" does not exist", STR_ARG(name));
-    int r = check_abi(plugin, reterr);
+    int r = registry_check(plugin, reterr);
     if (r < 0)
         return r;
     int id = framework_plugin_id(fw, str_of(plugin->name));
@@ -82,12 +79,11 @@ static int add_instance(struct profile *p, const struct registry *registry,
                        FRAMEWORK_MAX_PLUGINS);
 
     struct berth_handle *h = xnew(struct berth_handle);
-    *h = (struct berth_handle){.plugin = plugin,
-                               .framework = fw,
-                               .profile = p,
-                               .id = (uint16_t)id,
-                               .weight = 1,
-                               .placement_weight = 1};
+    *h = (struct berth_handle){
+        .source = plugin, .profile = p, .id = (uint16_t)id, .weight = 1, .placement_weight = 1};
+    h->plugin = &h->code;
+    plugin_copy(&h->code, plugin);
+    framework_add_handle(fw, h);
     r = create(h, config, reterr);
     if (r < 0) {
         free_instance(h);

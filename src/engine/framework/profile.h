@@ -11,6 +11,7 @@
 #ifndef BERTH_ENGINE_FRAMEWORK_PROFILE_H
 #define BERTH_ENGINE_FRAMEWORK_PROFILE_H
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/vec.h"
 #include "engine/config/config.h"
@@ -47,11 +48,16 @@ static inline bool plugin_set_empty(const struct plugin_set *s)
 
 /* An instance of a plugin in a profile; the ABI's handle. */
 struct berth_handle {
-    const struct berth_plugin *plugin;
+    const struct berth_plugin *plugin; /* this instance's own copy: code */
+    const struct berth_plugin *source; /* what the registry has, to tell plugins apart */
+    struct berth_plugin code;          /* zero where the plugin's header had no member yet */
     void *self;
-    char *args; /* JSON text of its arguments; NULL if none */
+    char *args;         /* JSON text of its arguments; NULL if none */
+    struct arena arena; /* what lives as long as the instance: arguments, listers */
+    bool creating;      /* create runs: the only time for some functions of the host */
+    uint64_t serial;    /* in framework.handles; never used again */
     struct framework *framework;
-    struct profile *profile;
+    struct profile *profile;  /* NULL: the handle of a shared state */
     uint16_t id;              /* of its name: bit in plugin_set */
     int64_t weight;           /* of its scores, >= 1 */
     int64_t placement_weight; /* of its placement scores, >= 1 */

@@ -21,23 +21,36 @@ static const struct {
     {KIND_POD_GROUP, BERTH_RESOURCE_POD_GROUP},
 };
 
-enum berth_resource resource_of_kind(enum kind_id kind)
+enum berth_resource resource_of_kind(const struct framework *fw, enum kind_id kind)
 {
     for (size_t i = 0; i < ARRAY_LEN(resources); i++)
         if (resources[i].kind == kind)
             return resources[i].resource;
-    return BERTH_RESOURCE_COUNT;
+    return fw->watched[kind] ? (enum berth_resource)(RESOURCE_OF_KINDS + kind)
+                             : BERTH_RESOURCE_COUNT;
 }
 
-/* A state that exists already is told of all objects: a reload may have enabled its plugin. */
-static void tell_all(const struct shared_state *s, const struct objects *objects)
+static void tell_kind(const struct shared_state *s, const struct objects *objects,
+                      enum kind_id kind, enum berth_resource resource)
 {
-    for (size_t i = 0; s->type->changed && i < ARRAY_LEN(resources); i++)
-        map_each (e, &objects->by_namespace[resources[i].kind]) {
-            const object_list *list = objects_in(objects, resources[i].kind, e->key);
-            for (size_t k = 0; k < list->n; k++)
-                s->type->changed(s->data, resources[i].resource, NULL, object_abi(list->v[k]));
-        }
+    map_each (e, &objects->by_namespace[kind]) {
+        const object_list *list = objects_in(objects, kind, e->key);
+        for (size_t k = 0; k < list->n; k++)
+            s->type->changed(s->data, resource, NULL, object_abi(list->v[k]));
+    }
+}
+
+/* A state that is made later is told of all objects: a reload may have enabled its plugin. */
+static void tell_all(const struct shared_state *s, const struct framework *fw)
+{
+    const struct objects *objects = &fw->cluster->objects;
+    if (!s->type->changed)
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(resources); i++)
+        tell_kind(s, objects, resources[i].kind, resources[i].resource);
+    for (int kind = 0; kind < KIND_SPACE; kind++)
+        if (fw->watched[kind] && resource_of_kind(fw, (enum kind_id)kind) >= RESOURCE_OF_KINDS)
+            tell_kind(s, objects, (enum kind_id)kind, resource_of_kind(fw, (enum kind_id)kind));
 }
 
 static struct shared_state *make(struct framework *fw, const struct berth_shared_type *type)
@@ -45,10 +58,12 @@ static struct shared_state *make(struct framework *fw, const struct berth_shared
     struct shared_state *s = xnew(struct shared_state);
     s->type = type;
     s->plugin = (struct berth_plugin){.name = type->name};
-    s->handle = (struct berth_handle){.plugin = &s->plugin, .framework = fw};
+    s->handle = (struct berth_handle){.plugin = &s->plugin, .creating = true};
+    framework_add_handle(fw, &s->handle);
     s->data = type->make(fw->host, &s->handle);
+    s->handle.creating = false;
     vec_push(&fw->shared, s);
-    tell_all(s, &fw->cluster->objects);
+    tell_all(s, fw);
     return s;
 }
 
@@ -77,6 +92,8 @@ static void free_state(struct framework *fw, struct shared_state *s)
     s->type->free(s->data);
     plugin_calls_forget(&fw->calls, &s->handle);
     shared_states_drop(&s->handle);
+    framework_remove_handle(&s->handle);
+    arena_release(&s->handle.arena);
     vec_release(&s->users);
     free(s);
 }

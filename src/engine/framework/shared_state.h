@@ -28,6 +28,6 @@ void shared_states_drop(struct berth_handle *h);
 void shared_states_changed(const struct framework *fw, enum berth_resource resource,
                            struct object *before, struct object *after);
 /* The resource as which changes of this kind are reported; BERTH_RESOURCE_COUNT: none. */
-enum berth_resource resource_of_kind(enum kind_id kind);
+enum berth_resource resource_of_kind(const struct framework *fw, enum kind_id kind);
 
 #endif

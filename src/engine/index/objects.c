@@ -40,7 +40,7 @@ static void free_entry(struct objects_entry *e)
 
 void objects_release(struct objects *o)
 {
-    for (size_t k = 0; k < KIND_COUNT; k++) {
+    for (size_t k = 0; k < KIND_SPACE; k++) {
         map_each (e, &o->by_name[k])
             free_entry(e->value);
         map_release(&o->by_name[k]);

@@ -18,11 +18,11 @@
 typedef VEC(struct object *) object_list;
 
 struct objects {
-    struct map by_name[KIND_COUNT];      /* "namespace/name" → struct objects_entry */
-    struct map by_namespace[KIND_COUNT]; /* → struct objects_bucket */
+    struct map by_name[KIND_SPACE];      /* "namespace/name" → struct objects_entry */
+    struct map by_namespace[KIND_SPACE]; /* → struct objects_bucket */
     struct buf key;                      /* scratch */
     uint64_t changes;                    /* incremented by every change */
-    uint64_t kind_changes[KIND_COUNT];   /* the same by kind */
+    uint64_t kind_changes[KIND_SPACE];   /* the same by kind */
 };
 
 void objects_init(struct objects *o);

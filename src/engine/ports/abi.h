@@ -25,7 +25,8 @@ static inline struct str str_abi(struct berth_str s)
     return (struct str){s.p, s.n};
 }
 
-#define BERTH_STR(lit) ((struct berth_str){(lit), sizeof(lit) - 1})
+/* The number of a kind that enum berth_resource has not: this and its enum kind_id. */
+#define RESOURCE_OF_KINDS 64
 
 /* Upstream's IsRejected: the pod cannot be placed, and no plugin failed. */
 static inline bool code_rejects(enum berth_code code)

@@ -17,7 +17,7 @@ typedef void engine_log_fn(void *ctx, const struct log_site *site, const char *m
                            const struct log_kv *kvs, size_t n);
 
 struct engine_log {
-    int verbosity; /* lines above this level are dropped; below 0: all are */
+    int verbosity; /* atomic; lines above this level are dropped; below 0: all are */
     engine_log_fn *fn;
     void *ctx;
     const char *scope; /* prefix of logger names: "PostFilter.X."; NULL: none */
@@ -25,7 +25,7 @@ struct engine_log {
 
 static inline bool engine_log_on(const struct engine_log *v, int level)
 {
-    return level <= v->verbosity;
+    return level <= __atomic_load_n(&v->verbosity, __ATOMIC_RELAXED);
 }
 
 #define ENGINE_LOG_(v, severity_, level_, message, ...)                                 \

@@ -72,6 +72,15 @@ struct decision {
     int64_t duration; /* of the attempt, ns */
 };
 
+struct engine_post;
+
+/* Work of the engine for another thread. */
+struct engine_work {
+    void (*run)(struct engine_work *work); /* on any thread */
+    /* Called by engine_work_done; frees it. dropped: its result does not count any more. */
+    void (*done)(struct engine_work *work, bool dropped);
+};
+
 /* The longest time for which Permit can hold a pod (upstream: maxTimeout). */
 #define PERMIT_MAX_WAIT ((int64_t)15 * 60 * 1000000000)
 
@@ -88,6 +97,29 @@ struct ports {
      * request fails.
      */
     void (*call_api)(void *ctx, uint64_t id, const struct berth_api_call *call);
+    /*
+     * Sends a plugin's HTTP GET; must return before the answer comes (engine_http_done). NULL:
+     * every request fails.
+     */
+    void (*http_get)(void *ctx, uint64_t id, const struct berth_http_get *get);
+    /*
+     * A plugin wants the objects of this kind: the world reports them from now on, if it does not
+     * already, and calls engine_kind_synced. NULL: it reports what it has.
+     */
+    void (*watch)(void *ctx, const struct kind *kind);
+    /*
+     * Another thread has something for the engine's: engine_posted is called there, in the order of
+     * the posts. Called on any thread. NULL: plugins may call from the engine's thread only.
+     */
+    void (*post)(void *ctx, struct engine_post *post);
+    /* Whether the caller is on the engine's thread; any thread. NULL: always. */
+    bool (*is_engine_thread)(void *ctx);
+    /*
+     * Work that may block: calls work->run on a thread of its own, then engine_work_done on the
+     * engine's, or drops it when the engine is about to end. NULL: it is done at once, by the
+     * engine.
+     */
+    void (*work)(void *ctx, struct engine_work *work);
     void (*decided)(void *ctx, const struct decision *decision); /* NULL is allowed */
     engine_log_fn *log; /* see engine_set_verbosity; NULL: no log */
     /* A configuration that was replaced is no longer in use (reload.h). NULL is allowed. */

@@ -134,7 +134,7 @@ int64_t rest_client_retry_unit(const struct rest_client *client)
 
 bool rest_is_json_only(const struct rest_client *client, const struct kind *kind)
 {
-    return client->json_only[kind->id];
+    return client->json_only[kind->id] || kind_is_custom(kind->id);
 }
 
 struct str rest_origin(const struct rest_client *client)

@@ -26,13 +26,13 @@ static void on_task(struct loop_task *task);
 static bool wants_proto(const struct rest_client *client, const struct kind *kind)
 {
     return str_is(client->config->content_type, KUBE_CONTENT_PROTOBUF) &&
-           !client->json_only[kind->id];
+           !rest_is_json_only(client, kind);
 }
 
 /* Whether the response must be JSON. */
 static bool wants_json(const struct rest_call *call)
 {
-    return call->plain || call->client->json_only[call->kind->id] ||
+    return call->plain || rest_is_json_only(call->client, call->kind) ||
            call->object_flags & OBJECT_KEEP_JSON;
 }
 

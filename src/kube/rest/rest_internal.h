@@ -34,7 +34,7 @@ struct rest_client {
     struct ratelimit limit;
     struct rest_meter *meter; /* NULL: no metrics */
     struct str base_path;     /* of the server's URL, without a trailing slash */
-    bool json_only[KIND_COUNT];
+    bool json_only[KIND_SPACE];
     struct rest_call *calls;      /* all open calls */
     bool shut_down;               /* no call gets a response any more */
     rest_may_write_fn *may_write; /* NULL: writes are not guarded */

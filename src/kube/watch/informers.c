@@ -7,6 +7,9 @@ struct informers {
     const struct informers_sink *sink;
     void *ctx;
     size_t n, n_synced;
+    bool started;
+    struct rest_client *client;
+    struct reflector_options defaults;
     struct loop *loop;
     int last_code; /* last connection error that was reported; 0: none */
     int64_t reported_at;
@@ -75,23 +78,33 @@ struct informers *informers_new(struct rest_client *client, const struct informe
 
     in->sink = sink;
     in->ctx = ctx;
-    in->n = n;
+    in->client = client;
+    in->defaults = defaults ? *defaults : (struct reflector_options){0};
     in->loop = rest_client_loop(client);
-    in->reflectors = xcalloc(MAX(n, 1), sizeof(struct reflector *));
-    for (size_t i = 0; i < n; i++) {
-        struct reflector_options options = defaults ? *defaults : (struct reflector_options){0};
-
-        options.kind = kind_get(rows[i].kind);
-        options.field_selector = str_of(rows[i].field_selector);
-        options.optional = rows[i].optional;
-        options.object_flags = rows[i].object_flags;
-        in->reflectors[i] = reflector_new(client, &options, &reflector_sink, in);
-    }
+    for (size_t i = 0; i < n; i++)
+        informers_add(in, &rows[i]);
     return in;
+}
+
+void informers_add(struct informers *in, const struct informer_row *row)
+{
+    struct reflector_options options = in->defaults;
+
+    if (informers_get(in, row->kind))
+        return;
+    options.kind = kind_get(row->kind);
+    options.field_selector = str_of(row->field_selector);
+    options.optional = row->optional;
+    options.object_flags = row->object_flags;
+    in->reflectors = xreallocarray(in->reflectors, in->n + 1, sizeof(struct reflector *));
+    in->reflectors[in->n++] = reflector_new(in->client, &options, &reflector_sink, in);
+    if (in->started)
+        reflector_start(in->reflectors[in->n - 1]);
 }
 
 void informers_start(struct informers *in)
 {
+    in->started = true;
     for (size_t i = 0; i < in->n; i++)
         reflector_start(in->reflectors[i]);
 }

@@ -43,6 +43,9 @@ struct informers *informers_new(struct rest_client *client, const struct informe
 void informers_start(struct informers *informers);
 struct informers *informers_free(struct informers *informers); /* NULL is allowed; returns NULL */
 
+/* Adds a reflector, and starts it if the others have been started. Not if there is one already. */
+void informers_add(struct informers *informers, const struct informer_row *row);
+
 bool informers_have_synced(const struct informers *informers);
 /* Whether a reflector is listing its objects again. */
 bool informers_are_refetching(const struct informers *informers);

@@ -35,7 +35,7 @@ const struct storage_class *class_lookup(const struct objects *objects, struct s
 /* Does the pod have a volume of this claim? Ephemeral volumes: only if `ephemeral`. */
 bool pod_names_claim(const struct pod *pod, const struct object_meta *claim, bool ephemeral);
 
-/* Everything in the pod's volumes that placement depends on, as a part of a key or signature. */
+/* Everything in the pod's volumes that placement depends on, as a part of a key. */
 void key_add_volumes(struct buf *key, const struct pod *pod);
 
 #endif

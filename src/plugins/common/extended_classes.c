@@ -120,6 +120,7 @@ static void changed(void *data, enum berth_resource resource, const struct berth
 }
 
 static const struct berth_shared_type shared_type = {
+    .struct_size = sizeof(struct berth_shared_type),
     .name = "ExtendedResourceCache",
     .make = make,
     .free = free_classes,

@@ -42,6 +42,10 @@ extern const struct berth_plugin node_prefer_avoid_pods_plugin;
 extern const struct berth_plugin node_label_plugin;
 extern const struct berth_plugin service_affinity_plugin;
 extern const struct berth_plugin selector_spread_plugin;
+extern const struct berth_plugin ebs_limits_plugin;
+extern const struct berth_plugin gce_pd_limits_plugin;
+extern const struct berth_plugin azure_disk_limits_plugin;
+extern const struct berth_plugin cinder_limits_plugin;
 
 extern const struct args_kind default_preemption_args_kind;
 extern const struct args_kind dynamic_resources_args_kind;

@@ -3,7 +3,7 @@
  * plugin_base.h - helpers of in-tree plugins.
  *
  * Purpose:   the head of a struct berth_plugin, objects of queueing hints, normalization of scores,
- *            rejection of nodes of a batch, and keys for cached questions and signatures.
+ *            rejection of nodes of a batch, and keys for cached questions.
  * Ownership: see each.
  * Threading: see include/berth/plugin.h.
  */
@@ -17,9 +17,7 @@
 #include "engine/config/point.h"
 #include "engine/ports/engine_log.h"
 
-#define PLUGIN_HEAD(plugin_name)                                                         \
-    .abi = BERTH_ABI, .struct_size = sizeof(struct berth_plugin), .name = (plugin_name), \
-    .version = BERTH_VERSION
+#define PLUGIN_HEAD(plugin_name) BERTH_PLUGIN_HEAD(plugin_name, BERTH_VERSION)
 
 /* A plugin without arguments and state; destroyed by free. */
 struct plain_plugin {
@@ -58,7 +56,7 @@ bool sets_meet(const uint64_t *a, const uint64_t *b, size_t n);
 
 /*
  * Keys: texts of length-prefixed parts, so that different lists of parts have different texts. They
- * identify the questions of node_memo.h and the fragments of a pod's signature.
+ * identify the questions of node_memo.h.
  */
 void key_add(struct buf *key, struct str part);
 void key_add_number(struct buf *key, int64_t number);

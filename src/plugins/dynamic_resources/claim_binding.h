@@ -19,7 +19,7 @@ struct claim_binding {
     struct claims_state *state;
     const struct berth_pod *pod; /* lives as long as op */
     struct str node_name;        /* of op */
-    struct berth_binding_op *op;
+    berth_op op;
     size_t slot;          /* in self->bindings */
     size_t index;         /* the claim under way */
     struct object *claim; /* its latest version; NULL: none under way */

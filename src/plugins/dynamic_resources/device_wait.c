@@ -121,8 +121,12 @@ void claim_binding_wait(struct claim_binding *b)
     struct buf note = BUF_INIT;
     buf_add_printf(&note, "waiting for binding conditions for device on node %.*s",
                    STR_ARG(b->node_name));
-    self->host->event(self->handle, b->pod, false, BERTH_STR("BindingConditionsPending"),
-                      BERTH_STR("Scheduling"), abi_str(buf_str(&note)));
+    self->host->event(self->handle,
+                      &(struct berth_event){.struct_size = sizeof(struct berth_event),
+                                            .pod = b->pod,
+                                            .reason = BERTH_STR("BindingConditionsPending"),
+                                            .action = BERTH_STR("Scheduling"),
+                                            .note = abi_str(buf_str(&note))});
     buf_release(&note);
     b->began = self->host->now(self->handle);
     look_at_devices(b);

@@ -6,7 +6,7 @@
  *            allocated and reserved before the pod is bound. A pod without claims may request
  *            devices as extended resources; a claim is then made for it.
  *
- *              plugin.c     lifecycle, PreEnqueue, signature
+ *              plugin.c     lifecycle, PreEnqueue
  *              shared.c     what all profiles share: claims, classes, devices
  *              hints.c      events and queueing hints
  *              pre_filter.c which claims the pod has and what remains to be allocated
@@ -192,10 +192,9 @@ enum berth_code dra_reserve(void *ctx, struct berth_cycle *cycle, const struct b
 void dra_unreserve(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
                    struct berth_str node_name);
 enum berth_code dra_pre_bind(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
-                             struct berth_str node_name, struct berth_binding_op *op,
-                             struct berth_status *status);
+                             struct berth_str node_name, berth_op op, struct berth_status *status);
 void dra_pre_bind_cancel(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
-                         struct berth_binding_op *op);
+                         berth_op op);
 /* Both free operations that have not ended. */
 void dra_drop_bindings(struct dynamic_resources *self);
 void dra_drop_orphans(struct dra_shared *shared);

@@ -104,13 +104,6 @@ static enum berth_code pre_bind_preflight(void *ctx, struct berth_cycle *cycle,
     return s && s->n ? BERTH_SUCCESS : BERTH_SKIP;
 }
 
-/* Upstream: pods with claims have no signature. */
-static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
-{
-    (void)ctx, (void)s;
-    return pod->pod->spec.resource_claims.n ? BERTH_UNSCHEDULABLE : BERTH_SUCCESS;
-}
-
 const struct berth_plugin dynamic_resources_plugin = {
     PLUGIN_HEAD("DynamicResources"),
     .flags = BERTH_PLUGIN_NONBLOCKING | BERTH_PLUGIN_PARALLEL_PRE_BIND,
@@ -129,5 +122,4 @@ const struct berth_plugin dynamic_resources_plugin = {
     .pre_bind_preflight = pre_bind_preflight,
     .pre_bind = dra_pre_bind,
     .pre_bind_cancel = dra_pre_bind_cancel,
-    .sign = sign,
 };

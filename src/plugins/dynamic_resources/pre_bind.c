@@ -119,13 +119,13 @@ static bool goes_on(struct claim_binding *b, const struct berth_api_result *resu
 void claim_binding_end(struct claim_binding *b, enum berth_code code, struct str why)
 {
     struct dynamic_resources *self = b->self;
-    struct berth_binding_op *op = b->op;
+    berth_op op = b->op;
     if (code != BERTH_SUCCESS)
         engine_log(self->log, 5, "dynamic resource plugin failed", KV_POD(b->pod),
                    KV_STR("err", why));
     leave_plugin(b);
     free_binding(b);
-    self->host->op_done(op, code, abi_str(why));
+    self->host->op_done(self->handle, op, code, abi_str(why));
 }
 
 static struct used_claim *current(const struct claim_binding *b)
@@ -439,6 +439,9 @@ static void claim_written(struct claim_binding *b)
         write_pod(b);
         return;
     }
+    for (size_t i = b->index + 1; i < b->state->n; i++) /* the pod names it twice */
+        if (str_eq(b->state->v[i].claim->metadata.uid, object_meta(b->claim)->uid))
+            used_claim_set(&b->state->v[i], b->claim);
     /* If the claim was deleted or changed since, the watch has shown a newer version. */
     bool assumed = claim_cache_assume(&b->shared->claims, b->claim) == 0;
     drop_pending(b, assumed);
@@ -461,8 +464,10 @@ static void next_claim(struct claim_binding *b)
 {
     b->claim = object_unref(b->claim);
     b->tries = 0;
-    while (b->index < b->state->n && is_done(b))
+    while (b->index < b->state->n && is_done(b)) {
+        drop_pending(b, true);
         b->index++;
+    }
     if (b->index == b->state->n) {
         write_node_claims(b);
         return;
@@ -518,8 +523,7 @@ static void write_node_claims(struct claim_binding *b)
 /* --- the start -------------------------------------------------------------------------------- */
 
 enum berth_code dra_pre_bind(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
-                             struct berth_str node_name, struct berth_binding_op *op,
-                             struct berth_status *status)
+                             struct berth_str node_name, berth_op op, struct berth_status *status)
 {
     struct dynamic_resources *self = ctx;
     struct claims_state *s = self->shared ? dra_state(self, cycle) : NULL;
@@ -545,7 +549,7 @@ enum berth_code dra_pre_bind(void *ctx, struct berth_cycle *cycle, const struct 
 
 /* Unreserve follows and gives back what is pending, except for a request that is under way. */
 void dra_pre_bind_cancel(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
-                         struct berth_binding_op *op)
+                         berth_op op)
 {
     (void)cycle;
     struct dynamic_resources *self = ctx;
@@ -567,6 +571,6 @@ void dra_pre_bind_cancel(void *ctx, struct berth_cycle *cycle, const struct bert
     b->pod_uid = str_dup(pod->pod->metadata.uid);
     b->state = NULL;
     b->pod = NULL;
-    b->op = NULL;
+    b->op = 0;
     vec_push(&b->shared->orphans, b);
 }

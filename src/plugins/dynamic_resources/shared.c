@@ -78,6 +78,7 @@ static void changed(void *data, enum berth_resource resource, const struct berth
 }
 
 const struct berth_shared_type dra_shared_type = {
+    .struct_size = sizeof(struct berth_shared_type),
     .name = "DynamicResources",
     .make = make,
     .free = free_shared,

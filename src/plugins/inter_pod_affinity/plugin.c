@@ -120,26 +120,6 @@ static void events(void *ctx, struct berth_registrar *r)
                                ipa_after_node_change);
 }
 
-/*
- * A pod with terms of its own changes, once placed, the verdict for the next pod like it: it has no
- * signature. Terms of running pods select any other pod by its namespace and labels, so these are
- * signed. Upstream omits them if preferred terms of existing pods are ignored, though required
- * anti-affinity still applies.
- */
-static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
-{
-    const struct inter_pod_affinity *self = ctx;
-    const struct object_meta *meta = &pod->pod->metadata;
-    if (pod->affinity)
-        return BERTH_UNSCHEDULABLE;
-    self->host->sign(s, abi_str(meta->namespace));
-    for (size_t i = 0; i < meta->labels.n; i++) {
-        self->host->sign(s, abi_str(meta->labels.v[i].key));
-        self->host->sign(s, abi_str(meta->labels.v[i].value));
-    }
-    return BERTH_SUCCESS;
-}
-
 const struct berth_plugin inter_pod_affinity_plugin = {
     PLUGIN_HEAD("InterPodAffinity"),
     .create = create,
@@ -154,5 +134,4 @@ const struct berth_plugin inter_pod_affinity_plugin = {
     .score = ipa_score,
     .score_many = ipa_score_many,
     .normalize = ipa_normalize,
-    .sign = sign,
 };

@@ -114,14 +114,6 @@ static void events(void *ctx, struct berth_registrar *r)
                                BERTH_ACTION_ADD | BERTH_ACTION_UPDATE_NODE_LABEL, NULL);
 }
 
-static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
-{
-    (void)ctx;
-    (void)pod;
-    (void)s;
-    return BERTH_SUCCESS;
-}
-
 /* --- filter ----------------------------------------------------------------------------------- */
 
 /* The number of these labels that the node has. */
@@ -207,5 +199,5 @@ static enum berth_code score_many(void *ctx, const struct berth_cycle *cycle,
 const struct berth_plugin node_label_plugin = {
     PLUGIN_HEAD("NodeLabel"), .create = create,         .destroy = destroy,
     .events = events,         .filter = filter,         .filter_many = filter_many,
-    .score = score,           .score_many = score_many, .sign = sign,
+    .score = score,           .score_many = score_many,
 };

@@ -5,7 +5,6 @@
  */
 #include "codec/json.h"
 #include "engine/framework/framework.h"
-#include "engine/framework/signature.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 
@@ -101,13 +100,6 @@ static void key_add_controller(struct buf *key, const struct owner_reference *co
     key_add(key, controller ? controller->uid : STR(""));
 }
 
-static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
-{
-    (void)ctx;
-    key_add_controller(s->out, controller_of(pod->pod));
-    return BERTH_SUCCESS;
-}
-
 static int64_t ask_avoids(const void *ask, const struct berth_node *node)
 {
     const struct str *text = str_map_get(&node->node->metadata.annotations, AVOID_ANNOTATION);
@@ -164,5 +156,4 @@ const struct berth_plugin node_prefer_avoid_pods_plugin = {
     .events = no_events,
     .score = score,
     .score_many = score_many,
-    .sign = sign,
 };

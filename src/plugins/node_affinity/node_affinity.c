@@ -6,7 +6,6 @@
 #include "api/selector_fault.h"
 #include "engine/cycle/cycle.h"
 #include "engine/framework/framework.h"
-#include "engine/framework/signature.h"
 #include "plugins/common/in_tree.h"
 #include "plugins/common/plugin_base.h"
 #include "plugins/common/required_nodes.h"
@@ -40,14 +39,6 @@ static void key_add_preferences(struct buf *key, const struct node_affinity *aff
         key_add_number(key, affinity->preferred.v[i].weight);
         key_add_node_term(key, &affinity->preferred.v[i].preference);
     }
-}
-
-static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
-{
-    (void)ctx;
-    key_add_required_nodes(s->out, pod->pod);
-    key_add_preferences(s->out, pod_node_affinity(pod->pod));
-    return BERTH_SUCCESS;
 }
 
 /* --- lifecycle -------------------------------------------------------------------------------- */
@@ -457,5 +448,4 @@ const struct berth_plugin node_affinity_plugin = {
     .score = score,
     .score_many = score_many,
     .normalize = normalize_highest_best,
-    .sign = sign,
 };

@@ -88,14 +88,3 @@ struct fit_request *fit_request_free(struct fit_request *r)
     free(r);
     return NULL;
 }
-
-void fit_request_sign(const struct fit_request *r, const struct berth_host *host,
-                      struct berth_signature *s)
-{
-    int64_t common[] = {r->milli_cpu, r->memory, r->ephemeral_storage};
-    host->sign(s, (struct berth_str){(const char *)common, sizeof(common)});
-    for (size_t i = 0; i < r->n; i++) {
-        host->sign(s, abi_str(intern_text(r->names, r->scalars[i].name)));
-        host->sign(s, (struct berth_str){(const char *)&r->scalars[i].amount, sizeof(int64_t)});
-    }
-}

@@ -48,9 +48,6 @@ static inline bool fit_is_delegated(const struct fit_scalar *scalar, int64_t all
     return scalar->by_devices && allocatable <= 0;
 }
 
-void fit_request_sign(const struct fit_request *r, const struct berth_host *host,
-                      struct berth_signature *s);
-
 /* --- insufficient resources ------------------------------------------------------------------- */
 
 /* Bits in the order of upstream's reasons. */

@@ -68,19 +68,9 @@ static enum berth_code score_many(void *ctx, const struct berth_cycle *cycle,
     return BERTH_SUCCESS;
 }
 
-static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
-{
-    const struct allocation_plugin *self = ctx;
-    struct score_terms *terms = score_terms_new(&self->scorer.resources, pod);
-    score_terms_sign(terms, self->host, pod->names, s);
-    free(terms);
-    return BERTH_SUCCESS;
-}
-
 /* --- plugins ---------------------------------------------------------------------------------- */
 
-#define POINTS \
-    .destroy = destroy, .events = no_events, .score = score, .score_many = score_many, .sign = sign
+#define POINTS .destroy = destroy, .events = no_events, .score = score, .score_many = score_many
 
 /* Prefers nodes with the most free resources. */
 static int create_least(const struct berth_host *host, struct berth_handle *h,

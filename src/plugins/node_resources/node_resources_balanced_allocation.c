@@ -22,8 +22,7 @@
 struct balanced_allocation {
     const struct berth_host *host;
     const struct engine_log *log;
-    const struct extended_classes *classes; /* NULL: DRAExtendedResource is off */
-    struct arena arena;                     /* holds the arguments */
+    struct arena arena; /* holds the arguments */
     struct scored_resources resources;
     berth_state_key state;
     bool sane;
@@ -49,7 +48,6 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     }
     self->host = host;
     self->log = handle_log(h);
-    self->classes = extended_classes_shared(host, h);
     self->state = host->state_key(h, BERTH_STR("PreScoreNodeResourcesBalancedAllocation"));
     self->sane = handle_feature(h, FEATURE_BERTH_SANE_SCORES);
     scored_resources_init(&self->resources, args.resources, false, &RESOURCE_GATES_DEFAULT);
@@ -245,25 +243,6 @@ static enum berth_code score_many(void *ctx, const struct berth_cycle *cycle,
     return BERTH_SUCCESS;
 }
 
-static bool requests_devices(const struct balanced_allocation *self, const struct berth_pod *pod)
-{
-    struct fit_request *request = fit_request_new(pod, NULL, NULL);
-    bool any = fit_request_find_devices(request, self->classes);
-    fit_request_free(request);
-    return any;
-}
-
-static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
-{
-    const struct balanced_allocation *self = ctx;
-    if (requests_devices(self, pod))
-        return BERTH_UNSCHEDULABLE;
-    struct score_terms *terms = score_terms_new(&self->resources, pod);
-    score_terms_sign(terms, self->host, pod->names, s);
-    free(terms);
-    return BERTH_SUCCESS;
-}
-
 const struct berth_plugin node_resources_balanced_allocation_plugin = {
     PLUGIN_HEAD("NodeResourcesBalancedAllocation"),
     .create = create,
@@ -272,5 +251,4 @@ const struct berth_plugin node_resources_balanced_allocation_plugin = {
     .pre_score = pre_score,
     .score = score,
     .score_many = score_many,
-    .sign = sign,
 };

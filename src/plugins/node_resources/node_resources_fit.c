@@ -358,26 +358,6 @@ static void events(void *ctx, struct berth_registrar *r)
     fit_hints_register(&((const struct node_resources_fit *)ctx)->base, r);
 }
 
-/*
- * None if devices provide a resource. The requests for the filter, and the terms for the score,
- * which counts containers without requests: pods with equal requests may have different scores.
- */
-static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
-{
-    const struct node_resources_fit *self = ctx;
-    struct fit_request *request = fit_request_new(pod, NULL, NULL);
-    if (fit_request_find_devices(request, self->base.classes)) {
-        fit_request_free(request);
-        return BERTH_UNSCHEDULABLE;
-    }
-    struct score_terms *terms = score_terms_new(&self->scorer.resources, pod);
-    fit_request_sign(request, self->base.plugin.host, s);
-    score_terms_sign(terms, self->base.plugin.host, pod->names, s);
-    free(terms);
-    fit_request_free(request);
-    return BERTH_SUCCESS;
-}
-
 const struct berth_plugin node_resources_fit_plugin = {
     PLUGIN_HEAD("NodeResourcesFit"),
     .create = create,
@@ -389,6 +369,5 @@ const struct berth_plugin node_resources_fit_plugin = {
     .pre_score = pre_score,
     .score = score,
     .score_many = score_many,
-    .sign = sign,
     .score_placement = score_placement,
 };

@@ -226,16 +226,3 @@ bool score_terms_columns(const struct score_terms *terms, const struct berth_col
     }
     return true;
 }
-
-void score_terms_sign(const struct score_terms *terms, const struct berth_host *host,
-                      const struct intern *names, struct berth_signature *s)
-{
-    for (size_t i = 0; i < terms->n; i++) {
-        const struct score_term *term = &terms->v[i];
-        const char source[] = {(char)term->source};
-        host->sign(s, (struct berth_str){source, sizeof(source)});
-        if (term->source == TERM_SCALAR)
-            host->sign(s, abi_str(intern_text(names, term->name)));
-        host->sign(s, (struct berth_str){(const char *)&term->request, sizeof(term->request)});
-    }
-}

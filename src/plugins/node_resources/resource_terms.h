@@ -74,10 +74,6 @@ struct score_terms *score_terms_new(const struct scored_resources *r, const stru
 bool score_term_init(struct score_term *term, const struct scored_resources *r, size_t i,
                      const struct intern *names);
 
-/* Signs everything that scores depend on. */
-void score_terms_sign(const struct score_terms *terms, const struct berth_host *host,
-                      const struct intern *names, struct berth_signature *s);
-
 /* Does the pod's status have resources: a resize, in progress or done? */
 bool pod_status_has_resources(const struct pod *pod);
 

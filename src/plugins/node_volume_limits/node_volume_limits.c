@@ -7,7 +7,6 @@
  * may be a "what if", counts the volumes of the pods it is given.
  */
 #include "engine/cycle/cycle.h"
-#include "engine/framework/signature.h"
 #include "plugins/common/claims.h"
 #include "plugins/common/csi_translation.h"
 #include "plugins/common/in_tree.h"
@@ -58,13 +57,6 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     self->scaling = handle_feature(h, FEATURE_VOLUME_LIMIT_SCALING);
     *ret_self = self;
     return 0;
-}
-
-static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
-{
-    (void)ctx;
-    key_add_volumes(s->out, pod->pod);
-    return BERTH_SUCCESS;
 }
 
 /* --- the pod's volumes ------------------------------------------------------------------------ */
@@ -356,5 +348,4 @@ const struct berth_plugin node_volume_limits_plugin = {
     .pre_filter = pre_filter,
     .filter = filter,
     .filter_many = filter_many,
-    .sign = sign,
 };

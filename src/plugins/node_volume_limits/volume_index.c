@@ -409,5 +409,8 @@ static void changed(void *data, enum berth_resource resource, const struct berth
     }
 }
 
-const struct berth_shared_type volume_index_type = {
-    .name = "NodeVolumeLimits", .make = make, .free = free_index, .changed = changed};
+const struct berth_shared_type volume_index_type = {.struct_size = sizeof(struct berth_shared_type),
+                                                    .name = "NodeVolumeLimits",
+                                                    .make = make,
+                                                    .free = free_index,
+                                                    .changed = changed};

@@ -44,6 +44,16 @@ void volume_list_add(struct volume_list *list, struct str driver, struct str han
     vec_push(&list->volumes, (struct csi_volume){str_hash(text), text, {name, driver.n}});
 }
 
+void volume_list_add_unbound(struct volume_list *list, struct str driver,
+                             const struct persistent_volume_claim *claim)
+{
+    struct buf handle = BUF_INIT;
+    buf_add_printf(&handle, UNBOUND "%.*s/%.*s", STR_ARG(claim->metadata.namespace),
+                   STR_ARG(claim->metadata.name));
+    volume_list_add(list, driver, buf_str(&handle));
+    buf_release(&handle);
+}
+
 static int by_name(const void *a, const void *b)
 {
     const struct csi_volume *x = a, *y = b;
@@ -100,12 +110,8 @@ static void add_unbound(struct volume_list *list, const struct volume_lookup *lo
     const struct csi_migration *plugin = csi_migration_of_plugin(driver);
     if (plugin && !(lookup->migrated && plugin->on))
         return;
-    struct buf handle = BUF_INIT;
-    buf_add_printf(&handle, UNBOUND "%.*s/%.*s", STR_ARG(claim->metadata.namespace),
-                   STR_ARG(claim->metadata.name));
     if (plugin || !str_empty(driver))
-        volume_list_add(list, plugin ? plugin->driver : driver, buf_str(&handle));
-    buf_release(&handle);
+        volume_list_add_unbound(list, plugin ? plugin->driver : driver, claim);
 }
 
 static void add_in_tree(struct volume_list *list, const struct volume_lookup *lookup,
@@ -159,9 +165,10 @@ static enum volume_fault add_inline(struct volume_list *list, const struct volum
     return ok ? VOLUME_OK : VOLUME_ERROR;
 }
 
-static enum volume_fault add_volume(struct volume_list *list, const struct volume_lookup *lookup,
-                                    const struct pod *pod, const struct volume *volume,
-                                    struct str claim_name, struct buf *why)
+static enum volume_fault find_claim(const struct volume_lookup *lookup, const struct pod *pod,
+                                    const struct volume *volume, struct str claim_name,
+                                    const struct persistent_volume_claim **ret_claim,
+                                    struct buf *why)
 {
     struct str namespace = pod->metadata.namespace;
     if (str_empty(claim_name)) {
@@ -185,23 +192,37 @@ static enum volume_fault add_volume(struct volume_list *list, const struct volum
                        STR_ARG(pod->metadata.name));
         return VOLUME_ERROR;
     }
-    add_claim(list, lookup, claim);
+    *ret_claim = claim;
     return VOLUME_OK;
+}
+
+enum volume_fault volume_find_claim(const struct volume_lookup *lookup, const struct pod *pod,
+                                    const struct volume *volume,
+                                    const struct persistent_volume_claim **ret_claim,
+                                    struct buf *why)
+{
+    struct buf scratch = BUF_INIT;
+    struct str name;
+    enum volume_fault fault = VOLUME_OK;
+    *ret_claim = NULL;
+    if (pod_volume_claim(pod, volume, &scratch, &name))
+        fault = find_claim(lookup, pod, volume, name, ret_claim, why);
+    buf_release(&scratch);
+    return fault;
 }
 
 enum volume_fault volume_list_add_pod(struct volume_list *list, const struct volume_lookup *lookup,
                                       const struct pod *pod, struct buf *why)
 {
-    struct buf scratch = BUF_INIT;
     enum volume_fault fault = VOLUME_OK;
     for (size_t i = 0; fault == VOLUME_OK && i < pod->spec.volumes.n; i++) {
         const struct volume *v = &pod->spec.volumes.v[i];
-        struct str name;
-        if (pod_volume_claim(pod, v, &scratch, &name))
-            fault = add_volume(list, lookup, pod, v, name, why);
-        else
+        const struct persistent_volume_claim *claim;
+        fault = volume_find_claim(lookup, pod, v, &claim, why);
+        if (claim)
+            add_claim(list, lookup, claim);
+        else if (fault == VOLUME_OK)
             fault = add_inline(list, lookup, pod, v, why);
     }
-    buf_release(&scratch);
     return fault;
 }

@@ -52,10 +52,22 @@ void volume_list_init(struct volume_list *list);
 void volume_list_release(struct volume_list *list);
 void volume_list_clear(struct volume_list *list);
 
+/*
+ * The claim of a pod's volume; NULL: the volume has none, or the pod runs and its claim is gone. On
+ * a fault the reason is appended to `why`.
+ */
+enum volume_fault volume_find_claim(const struct volume_lookup *lookup, const struct pod *pod,
+                                    const struct volume *volume,
+                                    const struct persistent_volume_claim **ret_claim,
+                                    struct buf *why);
+
 /* Appends the pod's volumes. On a fault the reason is appended to `why`. */
 enum volume_fault volume_list_add_pod(struct volume_list *list, const struct volume_lookup *lookup,
                                       const struct pod *pod, struct buf *why);
 void volume_list_add(struct volume_list *list, struct str driver, struct str handle);
+/* The volume that a claim will get: no other volume has its handle. */
+void volume_list_add_unbound(struct volume_list *list, struct str driver,
+                             const struct persistent_volume_claim *claim);
 /* Sorts by hash and name, and removes duplicates. */
 void volume_list_sort(struct volume_list *list);
 /* In a sorted list. */

@@ -59,15 +59,6 @@ static int create(const struct berth_host *host, struct berth_handle *h, struct 
     return 0;
 }
 
-/* Upstream: SignPod. The verdict for a pod with constraints depends on all pods: not signable. */
-static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
-{
-    (void)s;
-    const struct spread *self = ctx;
-    bool spreads = pod->pod->spec.topology_spread_constraints.n > 0 || self->defaults.n > 0;
-    return spreads ? BERTH_UNSCHEDULABLE : BERTH_SUCCESS;
-}
-
 const struct berth_plugin pod_topology_spread_plugin = {
     PLUGIN_HEAD("PodTopologySpread"),
     .create = create,
@@ -82,5 +73,4 @@ const struct berth_plugin pod_topology_spread_plugin = {
     .score = spread_score,
     .score_many = spread_score_many,
     .normalize = spread_normalize,
-    .sign = sign,
 };

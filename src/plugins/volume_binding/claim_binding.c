@@ -163,7 +163,7 @@ static void stop(struct claim_binding *b)
 void claim_binding_cancel(struct claim_binding *b)
 {
     stop(b);
-    b->op = NULL;
+    b->op = 0;
     b->stage = STAGE_ENDED;
 }
 
@@ -187,7 +187,8 @@ void claim_binding_free(struct claim_binding *b)
 
 void claim_binding_end(struct claim_binding *b, enum berth_code code, struct str reason)
 {
-    struct berth_binding_op *op = TAKE(b->op);
+    berth_op op = b->op;
+    b->op = 0;
     stop(b);
     b->stage = STAGE_ENDED;
     if (code != BERTH_SUCCESS) {
@@ -198,7 +199,7 @@ void claim_binding_end(struct claim_binding *b, enum berth_code code, struct str
                code == BERTH_SUCCESS ? "Success binding volumes for pod"
                                      : "Failed to bind volumes for pod",
                KV_META("pod", object_meta(b->pod)), KV_STR("err", reason));
-    b->options.host->op_done(op, code, abi_str(reason));
+    b->options.host->op_done(b->options.handle, op, code, abi_str(reason));
 }
 
 /* --- writes ----------------------------------------------------------------------------------- */
@@ -325,8 +326,7 @@ static void written(void *ctx, const struct berth_api_result *result)
         begin_wait(b);
 }
 
-void claim_binding_start(struct claim_binding *b, const struct berth_pod *pod,
-                         struct berth_binding_op *op)
+void claim_binding_start(struct claim_binding *b, const struct berth_pod *pod, berth_op op)
 {
     const struct berth_node *node = cache_node(b->volumes->cluster->cache, b->node_name);
     engine_log(b->volumes->log, 4, "BindPodVolumes", KV_POD(pod),

@@ -41,8 +41,7 @@ void claim_binding_free(struct claim_binding *b);
 bool claim_binding_is_for(const struct claim_binding *b, struct str node);
 
 /* Writes and waits; ends op, later. */
-void claim_binding_start(struct claim_binding *b, const struct berth_pod *pod,
-                         struct berth_binding_op *op);
+void claim_binding_start(struct claim_binding *b, const struct berth_pod *pod, berth_op op);
 
 /* --- called by volumes_type ------------------------------------------------------------------- */
 

@@ -30,8 +30,8 @@ struct claim_binding {
     enum binding_stage stage;
     size_t next; /* step to write */
     uint64_t call, timer;
-    struct berth_binding_op *op; /* NULL: not started, or ended */
-    struct object *pod, *node;   /* node NULL: there is none any more */
+    berth_op op;               /* 0: not started, or ended */
+    struct object *pod, *node; /* node NULL: there is none any more */
     bool pod_is_gone;
     VEC(struct wait *) waits;
     struct buf text; /* scratch */

@@ -8,7 +8,6 @@
  * Reserve and Score search once more on the nodes that are left.
  */
 #include "engine/cycle/cycle.h"
-#include "engine/framework/signature.h"
 #include "engine/metrics/scheduler_metrics.h"
 #include "plugins/common/claims.h"
 #include "plugins/common/go_math.h"
@@ -424,7 +423,7 @@ static enum berth_code pre_bind_preflight(void *ctx, struct berth_cycle *cycle,
 }
 
 static enum berth_code pre_bind(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
-                                struct berth_str node_name, struct berth_binding_op *op,
+                                struct berth_str node_name, berth_op op,
                                 struct berth_status *status)
 {
     enum berth_code code = pre_bind_preflight(ctx, cycle, pod, node_name, status);
@@ -438,21 +437,12 @@ static enum berth_code pre_bind(void *ctx, struct berth_cycle *cycle, const stru
 
 /* A preemptor takes the room, or another PreBind plugin has failed. */
 static void pre_bind_cancel(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
-                            struct berth_binding_op *op)
+                            berth_op op)
 {
     (void)pod;
     (void)op;
     const struct volume_binding *self = ctx;
     claim_binding_cancel(state_of(self, cycle)->binding);
-}
-
-/* --- signature -------------------------------------------------------------------------------- */
-
-static enum berth_code sign(void *ctx, const struct berth_pod *pod, struct berth_signature *s)
-{
-    (void)ctx;
-    key_add_volumes(s->out, pod->pod);
-    return BERTH_SUCCESS;
 }
 
 const struct berth_plugin volume_binding_plugin = {
@@ -471,5 +461,4 @@ const struct berth_plugin volume_binding_plugin = {
     .pre_bind_preflight = pre_bind_preflight,
     .pre_bind = pre_bind,
     .pre_bind_cancel = pre_bind_cancel,
-    .sign = sign,
 };

@@ -71,5 +71,8 @@ static void changed(void *ctx, enum berth_resource resource, const struct berth_
     }
 }
 
-const struct berth_shared_type volumes_type = {
-    .name = "VolumeBinding", .make = make, .free = release, .changed = changed};
+const struct berth_shared_type volumes_type = {.struct_size = sizeof(struct berth_shared_type),
+                                               .name = "VolumeBinding",
+                                               .make = make,
+                                               .free = release,
+                                               .changed = changed};
