@@ -34,8 +34,8 @@ struct claim_binding {
 };
 
 /* Frees b. */
-void claim_binding_end(struct claim_binding *b, enum berth_code code, struct str why);
+void dra_binding_end(struct claim_binding *b, enum berth_code code, struct str why);
 /* Waits for the devices, if some have binding conditions, and ends. */
-void claim_binding_wait(struct claim_binding *b);
+void dra_binding_wait(struct claim_binding *b);
 
 #endif

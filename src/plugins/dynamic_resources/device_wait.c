@@ -34,7 +34,7 @@ static void count_devices(const struct claim_binding *b, enum devices_outcome ou
 static void devices_done(struct claim_binding *b, enum devices_outcome outcome, struct str why)
 {
     count_devices(b, outcome);
-    claim_binding_end(b, outcome == DEVICES_READY ? BERTH_SUCCESS : BERTH_ERROR, why);
+    dra_binding_end(b, outcome == DEVICES_READY ? BERTH_SUCCESS : BERTH_ERROR, why);
 }
 
 static void look_at_devices(struct claim_binding *b);
@@ -108,14 +108,14 @@ static void look_at_devices(struct claim_binding *b)
     devices_done(b, DEVICES_READY, STR(""));
 }
 
-void claim_binding_wait(struct claim_binding *b)
+void dra_binding_wait(struct claim_binding *b)
 {
     struct dynamic_resources *self = b->self;
     bool waits = false;
     for (size_t i = 0; self->gates.binding_conditions && i < b->state->n; i++)
         waits |= claim_has_binding_conditions(b->state->v[i].claim);
     if (!waits) {
-        claim_binding_end(b, BERTH_SUCCESS, STR(""));
+        dra_binding_end(b, BERTH_SUCCESS, STR(""));
         return;
     }
     struct buf note = BUF_INIT;

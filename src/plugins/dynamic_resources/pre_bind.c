@@ -116,7 +116,7 @@ static bool goes_on(struct claim_binding *b, const struct berth_api_result *resu
     return false;
 }
 
-void claim_binding_end(struct claim_binding *b, enum berth_code code, struct str why)
+void dra_binding_end(struct claim_binding *b, enum berth_code code, struct str why)
 {
     struct dynamic_resources *self = b->self;
     berth_op op = b->op;
@@ -158,7 +158,7 @@ static void fail(struct claim_binding *b, const char *fmt, ...)
     buf_add_vprintf(&why, fmt, ap);
     va_end(ap);
     drop_pending(b, false);
-    claim_binding_end(b, BERTH_ERROR, buf_str(&why));
+    dra_binding_end(b, BERTH_ERROR, buf_str(&why));
     buf_release(&why);
 }
 
@@ -488,14 +488,14 @@ static void on_node_claims_written(void *ctx, const struct berth_api_result *res
         return;
     b->writes_node_claims = false;
     if (answered_ok(result)) {
-        claim_binding_wait(b);
+        dra_binding_wait(b);
         return;
     }
     const struct object_meta *pod = &b->pod->pod->metadata;
     struct buf why = BUF_INIT;
     buf_add_printf(&why, "updating pod %.*s/%.*s NodeAllocatableResourceClaimStatuses: %.*s",
                    STR_ARG(pod->namespace), STR_ARG(pod->name), STR_ARG(str_abi(result->message)));
-    claim_binding_end(b, BERTH_ERROR, buf_str(&why));
+    dra_binding_end(b, BERTH_ERROR, buf_str(&why));
     buf_release(&why);
 }
 
@@ -504,7 +504,7 @@ static void write_node_claims(struct claim_binding *b)
 {
     struct claims_state *s = b->state;
     if (!s->node_claims.n) {
-        claim_binding_wait(b);
+        dra_binding_wait(b);
         return;
     }
     struct buf body = BUF_INIT;
