@@ -10,6 +10,9 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/kubernetes/pkg/features"
 )
 
 // A difference is one result that differs between the two sides. Its topic is what a smaller case
@@ -44,8 +47,24 @@ func (l *differences) check(topic, where string, upstream, berth any) bool {
 }
 
 // anyOf: upstream looks at a map and reports the first problem it finds, in any order.
-var anyOf = regexp.MustCompile(`pod level request for [^ ]+ is insufficient` +
-	`|claim [^ ]+, device [^ ]+: ConsumedCapacity is nil, but Capacity key '[^']+' is set in NodeAllocatableResourceMappings for resource [-a-z0-9]+`)
+var anyOf = regexp.MustCompile(anyOfMaps)
+
+const anyOfMaps = `pod level request for [^ ]+ is insufficient` +
+	`|claim [^ ]+, device [^ ]+: ConsumedCapacity is nil, but Capacity key '[^']+' is set in NodeAllocatableResourceMappings for resource [-a-z0-9]+`
+
+// anyPool: upstream's stable allocator takes pools in any order. It is used without these features.
+func anyPool() bool {
+	gates := utilfeature.DefaultFeatureGate
+	return !gates.Enabled(features.DRAConsumableCapacity) &&
+		!(gates.Enabled(features.DRADeviceBindingConditions) && gates.Enabled(features.DRAResourceClaimDeviceStatus))
+}
+
+// allowAnyPool is called when the gates are set.
+func allowAnyPool() {
+	if anyPool() {
+		anyOf = regexp.MustCompile(anyOfMaps + `|resource pool [^ ]+ is`)
+	}
+}
 
 // isEmpty: an empty list equals an absent one.
 func isEmpty(v any) bool {

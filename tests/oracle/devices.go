@@ -170,6 +170,11 @@ func anyClaim(state fwk.CycleState, pod *corev1.Pod) bool {
 	return n > 1
 }
 
+func allocates(state fwk.CycleState) bool {
+	_, claims, _ := claimsOf(state)
+	return slices.ContainsFunc(claims, func(c *resourceapi.ResourceClaim) bool { return c.Status.Allocation == nil })
+}
+
 // allocatesTwice: the pod names a claim twice that is not allocated. Upstream finds devices for both,
 // and fails in PreBind.
 func allocatesTwice(state fwk.CycleState) bool {

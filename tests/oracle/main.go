@@ -102,6 +102,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "oracle:", err)
 		os.Exit(2)
 	}
+	allowAnyPool()
 	if o.bench > 0 {
 		os.Exit(runBench(&o))
 	}
