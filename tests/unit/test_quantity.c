@@ -455,14 +455,11 @@ static void test_multiply(void **state)
         quantity_multiply(&x, &y);
         same(str_of(cases[i].x), "product", str_of(cases[i].product), text_of(&x, &a));
     }
-    struct quantity huge = parse(STR("-1e50"), &a), two = parse(STR("2"), &a);
-    quantity_multiply(&huge, &two);
+    /* Beyond 128 bits. */
+    struct quantity huge = parse(STR("-99999999999999999999999"), &a), other = huge;
+    quantity_multiply(&huge, &other);
     assert_true(at_bound(text_of(&huge, &a)));
-    assert_int_equal(quantity_sign(&huge), -1);
-    huge = parse(STR("1e20"), &a);
-    two = huge;
-    quantity_multiply(&huge, &two);
-    assert_true(at_bound(text_of(&huge, &a)));
+    assert_int_equal(quantity_sign(&huge), 1);
     arena_release(&a);
 }
 

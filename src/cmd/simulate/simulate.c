@@ -292,6 +292,11 @@ static int by_key(const void *a, const void *b)
                    (*(const struct map_entry *const *)b)->key);
 }
 
+static bool is_claim(const struct object *o)
+{
+    return object_kind(o)->id == KIND_RESOURCE_CLAIM;
+}
+
 static bool takes_of_node(const struct object *o)
 {
     return object_kind(o)->id == KIND_POD &&
@@ -303,7 +308,7 @@ static void print_claims(const struct sim *sim)
     VEC(const struct map_entry *) claims = {0};
     struct buf out = BUF_INIT;
     map_each (e, &sim->api.objects)
-        if (str_starts(e->key, STR("ResourceClaim ")) || takes_of_node(sim_object_of(e)))
+        if (is_claim(sim_object_of(e)) || takes_of_node(sim_object_of(e)))
             vec_push(&claims, e);
     if (claims.n > 1)
         qsort(claims.v, claims.n, sizeof(*claims.v), by_key);
