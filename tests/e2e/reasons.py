@@ -26,5 +26,6 @@ def nodes_left(total, *reasons):
 
 
 def before_preemption(text):
-    """The part written by the filters, before the part that PostFilter adds."""
-    return re.split(r" (?:no new claims to deallocate|preemption: )", text)[0]
+    """The part written by the filters, before the part that PostFilter adds: DynamicResources finds
+    no state of its own ("not found") if another plugin refused the pod in PreFilter."""
+    return re.split(r" (?:no new claims to deallocate|preemption: |not found$)", text)[0]
