@@ -462,6 +462,8 @@ def phase_oracle(tally, options):
         ["-berth=build/address/berth", "-seed=1001", "-cases=100",
          "-feature-gates=TaintTolerationComparisonOperators=true"],
         ["-berth=build/berth", "-devices", "-seed=1", "-cases=400"],
+        ["-berth=build/berth", "-devices", "-seed=1", "-cases=200",
+         "-feature-gates=DRANodeAllocatableResources=true"],
         *[["-berth=build/berth", "-groups", "-seed=1", "-cases=100", *gates]
           for gates in GROUP_GATES]])
 

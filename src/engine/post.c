@@ -48,7 +48,7 @@ void engine_post_free(struct engine_post *p)
 
 void engine_posted(struct engine *e, struct engine_post *p)
 {
-    const struct berth_handle *h = map_get(&e->framework.handles, write_key(&p->serial));
+    const struct berth_handle *h = map_get(&e->framework.handles, map_number_key(&p->serial));
     if (h && p->kind == POST_FN) {
         struct call_mark outer = call_begin(h, "a post", NULL);
         p->fn(p->ctx);

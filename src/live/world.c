@@ -48,7 +48,7 @@ static const struct informer_row informer_rows[] = {
 static bool is_watched(enum kind_id kind, const struct features *features)
 {
     return kind != KIND_DEVICE_TAINT_RULE ||
-           (features && features_enabled(features, "DRADeviceTaintRules"));
+           (features && features->on[FEATURE_DRA_DEVICE_TAINT_RULES]);
 }
 
 static bool has_row(const struct informer_row *rows, size_t n, enum kind_id kind)

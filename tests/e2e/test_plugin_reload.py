@@ -25,7 +25,7 @@ def told(p, *parts, n=1):
 
 
 def profile(*plugins, name="default-scheduler"):
-    multi = {**berth.PLUGINS["multiPoint"], "enabled": [{"name": n} for n in plugins]}
+    multi = {"enabled": [{"name": n} for n in plugins]}
     return {"schedulerName": name, "plugins": {"multiPoint": multi}}
 
 

@@ -293,12 +293,23 @@ static int by_key(const void *a, const void *b)
                    (*(const struct map_entry *const *)b)->key);
 }
 
+static bool is_claim(const struct object *o)
+{
+    return object_kind(o)->id == KIND_RESOURCE_CLAIM;
+}
+
+static bool takes_of_node(const struct object *o)
+{
+    return object_kind(o)->id == KIND_POD &&
+           object_pod(o)->status.node_allocatable_resource_claim_statuses.n;
+}
+
 static void print_claims(const struct sim *sim)
 {
     VEC(const struct map_entry *) claims = {0};
     struct buf out = BUF_INIT;
     map_each (e, &sim->api.objects)
-        if (str_starts(e->key, STR("ResourceClaim ")))
+        if (is_claim(sim_object_of(e)) || takes_of_node(sim_object_of(e)))
             vec_push(&claims, e);
     if (claims.n > 1)
         qsort(claims.v, claims.n, sizeof(*claims.v), by_key);
@@ -436,7 +447,7 @@ static void init(struct simulate *s)
          false, NULL},
         {NULL, "claims", '\0', FLAG_BOOL, &s->claims, NULL,
          "Print the ResourceClaims and what was allocated for them at the end, one JSON object "
-         "per line.",
+         "per line, and the pods whose claims take cpu or memory of their node.",
          false, NULL},
         {NULL, "seed", '\0', FLAG_INT, &s->seed, "N", "Seed for the scheduler's random choices.",
          false, NULL},

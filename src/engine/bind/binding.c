@@ -404,7 +404,7 @@ void bindings_write(struct bindings *b, const struct berth_handle *by, berth_op 
                     struct str node_name)
 {
     const struct framework *fw = b->framework;
-    struct binding_call *call = map_get(&b->by_op, write_key(&op));
+    struct binding_call *call = map_get(&b->by_op, map_number_key(&op));
     if (!call) {
         engine_log_error(&fw->log, "write_binding was called for an operation that has ended",
                          KV_CSTR("plugin", by->plugin->name));
@@ -425,7 +425,7 @@ void bindings_write(struct bindings *b, const struct berth_handle *by, berth_op 
 
 bool bindings_write_done(struct bindings *b, uint64_t id, const struct write_result *result)
 {
-    struct binding_call *op = map_del(&b->by_write, write_key(&id));
+    struct binding_call *op = map_del(&b->by_write, map_number_key(&id));
     if (!op)
         return false;
     op->write_id = 0;
@@ -435,10 +435,10 @@ bool bindings_write_done(struct bindings *b, uint64_t id, const struct write_res
 
 void bindings_extender_done(struct bindings *b, uint64_t id, const struct extender_result *result)
 {
-    struct binding_call *op = map_get(&b->by_write, write_key(&id));
+    struct binding_call *op = map_get(&b->by_write, map_number_key(&id));
     if (!op || !op->binding->at_extender)
         return;
-    map_del(&b->by_write, write_key(&id));
+    map_del(&b->by_write, map_number_key(&id));
     op->write_id = 0;
     binding_op_answer(op, NULL, str_empty(result->error) ? BERTH_SUCCESS : BERTH_ERROR,
                       result->error);
@@ -607,6 +607,7 @@ void binding_start(struct bindings *b, struct berth_queued_pod *queued, struct b
 {
     struct binding_cycle *bc = binding_cycle_new(b, queued, cycle, node, started);
     bool work = false;
+    cycle_claim(cycle, bc->pod);
     cache_assume(b->framework->cache, bc->pod);
     /* The assumed pod takes the room now: its nomination must not count it again. */
     nominator_remove(&b->queue->nominator, pod_info_key(bc->pod));

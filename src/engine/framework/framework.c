@@ -81,12 +81,12 @@ void framework_add_handle(struct framework *fw, struct berth_handle *h)
 {
     h->framework = fw;
     h->serial = ++fw->last_serial;
-    map_put(&fw->handles, write_key(&h->serial), h);
+    map_put(&fw->handles, map_number_key(&h->serial), h);
 }
 
 void framework_remove_handle(struct berth_handle *h)
 {
-    map_del(&h->framework->handles, write_key(&h->serial));
+    map_del(&h->framework->handles, map_number_key(&h->serial));
 }
 
 struct profile *framework_profile(const struct framework *fw, struct str scheduler_name)

@@ -84,6 +84,12 @@ enum allocation_verdict allocation_run(struct allocation_run *run, bool build)
     return allocator_allocate(s->allocator, run->node->node, &run->allocation);
 }
 
+struct arena *allocation_run_arena(struct allocation_run *run)
+{
+    need_arena(run);
+    return &run->arena;
+}
+
 void allocation_run_release(struct allocation_run *run)
 {
     if (run->has_arena)

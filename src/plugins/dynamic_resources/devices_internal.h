@@ -53,6 +53,9 @@ struct device_id {
 
 struct device_id *device_id_get(struct devices *d, struct str driver, struct str pool,
                                 struct str device);
+/* NULL if there is none. Any thread. */
+const struct device_id *device_id_find(const struct devices *d, struct str driver, struct str pool,
+                                       struct str device);
 void device_id_put(struct devices *d, struct device_id *id);
 /* Upstream: IsDeviceAllocated. */
 bool device_id_is_allocated(const struct device_id *id);
@@ -267,6 +270,7 @@ struct devices {
     struct device_features features;
     struct selector_engine engine;
     bool stable;        /* upstream's stable allocator is used */
+    size_t n_mapped;    /* devices that take resources of their node */
     struct map ids;     /* → struct device_id */
     struct map slices;  /* by name → struct slice */
     struct map pools;   /* → struct device_pool */

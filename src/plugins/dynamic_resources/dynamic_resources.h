@@ -12,8 +12,9 @@
  *              pre_filter.c which claims the pod has and what remains to be allocated
  *              filter.c     Filter and Score
  *              extended.c   extended resources as requests of a claim
+ *              node_allocatable.c  devices that take cpu and memory of their node
  *              reserve.c    Reserve, Unreserve, PostFilter
- *              pre_bind.c   PreBind: the writes, and the wait for binding conditions
+ *              pre_bind.c   PreBind: the writes; device_wait.c: the wait for binding conditions
  *              claim_writes.c  texts of the writes, and removal of claims
  *
  * Ownership: an instance owns its operations in PreBind. A cycle's state owns references on the
@@ -57,7 +58,7 @@ struct dra_gates {
     bool prioritized_list;
     bool binding_conditions; /* with device status */
     bool of_groups;          /* DRAWorkloadResourceClaims */
-    bool node_allocatable;
+    bool node_allocatable;   /* DRANodeAllocatableResources */
     bool pod_level_resources;
 };
 
@@ -90,8 +91,9 @@ struct dynamic_resources {
 struct used_claim {
     struct object *object; /* referenced */
     const struct resource_claim *claim;
-    bool limited;     /* it is allocated, for the nodes of available_on */
-    bool to_allocate; /* it is one of the allocator's claims */
+    bool limited;          /* it is allocated, for the nodes of available_on */
+    bool to_allocate;      /* it is one of the allocator's claims */
+    struct str entry_name; /* in the pod's spec; text in the state's arena */
     struct node_terms available_on;
     /* Its allocation that is not written yet; NULL: it needs none, or has none yet. */
     struct allocations *owner; /* referenced */
@@ -108,6 +110,13 @@ struct extended_request {
     bool devices; /* a class provides it */
 };
 
+/* status.nodeAllocatableResourceClaimStatuses of a pod; sorted by claim. */
+struct node_claims {
+    struct node_allocatable_resource_claim_status *v;
+    size_t n;
+    bool mapped; /* some device has mappings, even if none applies */
+};
+
 struct claims_state {
     struct dynamic_resources *plugin;
     struct arena arena;
@@ -122,6 +131,7 @@ struct claims_state {
     bool allocates_extended;           /* the last of them is for extended resources */
     bool scores;                       /* a claim has alternatives */
     int64_t fixed_score;               /* of the claims that are allocated */
+    bool takes_of_node;                /* devices may take cpu and memory of their node */
     struct extended_request *extended; /* sorted by name */
     size_t n_extended;
     /* What Filter found out about nodes, by slot. */
@@ -135,6 +145,8 @@ struct claims_state {
     struct allocation_result *results; /* one for each of to_allocate */
     const struct container_extended_resource_request *mappings;
     size_t n_mappings;
+    struct node_claims node_claims;
+    bool wrote_node_claims;   /* to the pod's status, or tried to */
     struct str extended_spec; /* JSON of the spec of the claim to be created */
     struct str initial_uid;   /* of the extended claim in PreFilter */
 };
@@ -213,6 +225,28 @@ void extended_claim_make(const struct claims_state *s, const struct pod *pod,
 /* Allocatable of a scalar resource; *ret_exists: the node lists it. */
 int64_t node_scalar(const struct berth_node *node, atom_t name, bool *ret_exists);
 
+/* --- resources of the node: node_allocatable.c ------------------------------------------------ */
+
+/*
+ * What the claims take of their node. results: one per claim of the allocator. -1 with the reason
+ * in *why if a device is gone or does not say how much.
+ */
+int node_claims_collect(const struct claims_state *s, const struct pod *pod,
+                        const struct allocation_result *results, struct arena *a,
+                        struct node_claims *ret, struct buf *why);
+/* Does the node have that, besides the pod's requests? Any thread. */
+enum berth_code node_claims_check(const struct claims_state *s, const struct pod *pod,
+                                  const struct berth_node *node,
+                                  const struct allocation_result *results, struct arena *a,
+                                  struct berth_status *status);
+/* A claim that is allocated may be used by one pod of the node only, if it takes of the node. */
+enum berth_code node_claims_check_sharing(const struct claims_state *s, const struct pod *pod,
+                                          const struct berth_node *node,
+                                          const struct used_claim *claim,
+                                          struct berth_status *status);
+/* struct berth_cycle.claim: finds the devices of the node, which Reserve then takes. */
+void dra_claim(struct berth_cycle *cycle, void *ctx, struct berth_pod *assumed);
+
 /* --- binding conditions: binding_conditions.c ------------------------------------------------- */
 
 enum claim_readiness { CLAIM_READY, CLAIM_NOT_READY, CLAIM_BINDING_FAILED };
@@ -232,6 +266,11 @@ uint64_t claim_patch(struct dra_shared *shared, const struct object_meta *claim,
                      berth_api_done_fn *done, void *ctx);
 uint64_t claim_read(struct dra_shared *shared, const struct object_meta *claim,
                     berth_api_done_fn *done, void *ctx);
+/* PATCH of the status of a pod; done NULL: errors are logged. */
+uint64_t dra_patch_pod(struct dra_shared *shared, const struct object_meta *pod, struct str body,
+                       berth_api_done_fn *done, void *ctx);
+/* Upstream: clearNodeAllocatableResourceClaimStatus. */
+void pod_clear_node_claims(struct dra_shared *shared, const struct object_meta *pod);
 bool claim_has_finalizer(const struct resource_claim *claim);
 /* Removes one entry of reservedFor, without knowing the latest claim, as upstream does. */
 void claim_unreserve(struct dra_shared *shared, const struct object_meta *claim, struct str uid);

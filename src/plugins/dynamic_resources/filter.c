@@ -38,14 +38,19 @@ static enum extended_need extended_need(const struct claims_state *s, const stru
 
 /* --- claims that are allocated ---------------------------------------------------------------- */
 
+static bool reaches(const struct used_claim *c, const struct berth_node *node)
+{
+    return !c->limited || node_terms_match(&c->available_on, &node->node->metadata.labels,
+                                           node->node->metadata.name);
+}
+
 /* Upstream: a claim whose binding has failed may be deallocated in PostFilter. */
 static bool is_available(const struct claims_state *s, const struct used_claim *c,
                          const struct berth_node *node)
 {
     if (!c->claim->status.allocation)
         return true;
-    if (c->limited && !node_terms_match(&c->available_on, &node->node->metadata.labels,
-                                        node->node->metadata.name))
+    if (!reaches(c, node))
         return false;
     if (!s->plugin->gates.binding_conditions)
         return true;
@@ -105,7 +110,15 @@ enum outcome {
     INVALID_POOLS = DRA_INVALID_POOLS,
     FAILS, /* the allocation has the text */
     TIMED_OUT,
+    REFUSED, /* the status has the reason: one node, DRANodeAllocatableResources */
     PASSES,
+};
+
+/* One node in question. Any thread. */
+struct question {
+    struct allocation_run run;
+    struct berth_status *status; /* REFUSED: its reason; NULL in batches, which never get there */
+    enum berth_code code;        /* REFUSED */
 };
 
 static enum outcome outcome_of(enum allocation_verdict verdict)
@@ -133,6 +146,19 @@ static bool find_unavailable(const struct claims_state *s, const struct berth_no
     return any;
 }
 
+/* A claim of another pod on the node may not take resources of the node twice. */
+static enum berth_code check_sharing(const struct claims_state *s, const struct pod *pod,
+                                     const struct berth_node *node, struct berth_status *status)
+{
+    enum berth_code code = BERTH_SUCCESS;
+    if (!s->plugin->gates.node_allocatable || !node->n_claiming)
+        return BERTH_SUCCESS;
+    for (size_t i = 0; code == BERTH_SUCCESS && i < s->n; i++)
+        if (s->v[i].claim->status.allocation && reaches(&s->v[i], node))
+            code = node_claims_check_sharing(s, pod, node, &s->v[i], status);
+    return code;
+}
+
 /* The rest of the filter: everything that must be allocated can be, with this score. */
 static enum outcome conclude(const struct claims_state *s, const struct berth_node *node,
                              int64_t score)
@@ -148,9 +174,29 @@ static enum outcome conclude(const struct claims_state *s, const struct berth_no
     return PASSES;
 }
 
-/* Any thread. run: set up for the node. Upstream looks at claims that exist last. */
-static enum outcome judge(struct allocation_run *run)
+/*
+ * DRANodeAllocatableResources: what the devices take of the node's cpu and memory. Upstream asks
+ * about claims of other pods before it allocates, and about its own afterwards.
+ */
+static bool may_share(struct question *q)
 {
+    q->code = check_sharing(q->run.state, q->run.pod, q->run.node, q->status);
+    return q->code == BERTH_SUCCESS;
+}
+
+static bool may_take(struct question *q)
+{
+    const struct claims_state *s = q->run.state;
+    if (s->takes_of_node)
+        q->code = node_claims_check(s, q->run.pod, q->run.node, q->run.allocation.results,
+                                    allocation_run_arena(&q->run), q->status);
+    return q->code == BERTH_SUCCESS;
+}
+
+/* Upstream looks at claims that exist last. */
+static enum outcome judge(struct question *q)
+{
+    struct allocation_run *run = &q->run;
     const struct claims_state *s = run->state;
     enum extended_need extended = s->has_extended ? extended_need(s, run->node) : EXTENDED_NONE;
     if (extended == EXTENDED_STALE)
@@ -159,11 +205,15 @@ static enum outcome judge(struct allocation_run *run)
         return CANNOT_FIT;
     if (extended == EXTENDED_NONE && s->has_extended && s->n == 1)
         return PASSES;
+    if (!may_share(q))
+        return REFUSED;
     if (!s->allocatable)
         return conclude(s, run->node, 0);
-    enum outcome outcome = outcome_of(allocation_run(run, false));
+    enum outcome outcome = outcome_of(allocation_run(run, s->takes_of_node));
     if (outcome != PASSES)
         return outcome;
+    if (!may_take(q))
+        return REFUSED;
     return conclude(s, run->node, s->fixed_score + run->allocation.score);
 }
 
@@ -191,17 +241,17 @@ enum berth_code dra_filter(void *ctx, const struct berth_cycle *cycle, const str
         return not_found(self, status);
     if (!s->n)
         return BERTH_SUCCESS;
-    struct allocation_run run = {.state = s, .pod = pod->pod, .node = node};
-    enum outcome outcome = judge(&run);
+    struct question q = {.run = {.state = s, .pod = pod->pod, .node = node}, .status = status};
+    enum outcome outcome = judge(&q);
     if (outcome < FAILS)
         self->host->status_reason(status, self->reasons[outcome]);
     else if (outcome == FAILS)
-        self->host->status_text(status, abi_str(run.allocation.error));
+        self->host->status_text(status, abi_str(q.run.allocation.error));
     else if (outcome == TIMED_OUT)
         status_printf(self->host, status, "node %s: timed out trying to allocate devices",
                       node->name);
-    allocation_run_release(&run);
-    return code_of(outcome);
+    allocation_run_release(&q.run);
+    return outcome == REFUSED ? q.code : code_of(outcome);
 }
 
 /* --- many nodes ------------------------------------------------------------------------------- */
@@ -226,10 +276,11 @@ static void search_items(void *ctx, size_t worker, size_t from, size_t to)
     const struct questions *q = ctx;
     for (size_t i = from; i < to; i++) {
         struct searched *s = &q->searched.v[i];
-        struct allocation_run run = {
-            .state = q->state, .pod = q->pod->pod, .node = q->batch->columns->nodes[s->slot]};
-        s->outcome = judge(&run);
-        allocation_run_release(&run);
+        struct question one = {.run = {.state = q->state,
+                                       .pod = q->pod->pod,
+                                       .node = q->batch->columns->nodes[s->slot]}};
+        s->outcome = judge(&one);
+        allocation_run_release(&one.run);
     }
 }
 
@@ -284,6 +335,13 @@ static void recall(struct questions *q, size_t word)
                                                          (uint32_t)__builtin_ctzll(unknown)});
 }
 
+static void recall_all(struct questions *q)
+{
+    for (size_t w = 0; w < BITSET_WORDS(q->batch->columns->n); w++)
+        if (q->batch->feasible[w])
+            recall(q, w);
+}
+
 /* The text of the first node in the order of the attempt that failed. */
 static void say_why(const struct dynamic_resources *self, const struct berth_cycle *cycle,
                     const struct questions *q, struct berth_status *status)
@@ -296,6 +354,27 @@ static void say_why(const struct dynamic_resources *self, const struct berth_cyc
         if (q->searched.v[i].outcome == FAILS || q->searched.v[i].outcome == TIMED_OUT)
             node = q->batch->columns->nodes[q->searched.v[i].slot];
     (void)dra_filter((void *)self, cycle, q->pod, node, status);
+}
+
+/* With DRANodeAllocatableResources reasons depend on the node: one after the other. */
+static void filter_each(const struct dynamic_resources *self, const struct berth_cycle *cycle,
+                        struct questions *q, struct berth_status *status)
+{
+    struct berth_filter_batch *batch = q->batch;
+    for (size_t w = 0; w < BITSET_WORDS(batch->columns->n); w++)
+        for (uint64_t left = batch->feasible[w]; left; left &= left - 1) {
+            uint64_t bit = left & -left;
+            size_t slot = w * 64 + (size_t)__builtin_ctzll(left);
+            status_clear(status);
+            enum berth_code code =
+                dra_filter((void *)self, cycle, q->pod, batch->columns->nodes[slot], status);
+            q->fails |= code == BERTH_ERROR;
+            if (code != BERTH_SUCCESS)
+                batch_refuse(
+                    batch, w, bit, code,
+                    code == BERTH_ERROR ? 0 : status_reason(status, &cycle->framework->reasons));
+        }
+    status_clear(status);
 }
 
 enum berth_code dra_filter_many(void *ctx, const struct berth_cycle *cycle,
@@ -311,9 +390,10 @@ enum berth_code dra_filter_many(void *ctx, const struct berth_cycle *cycle,
     if (!s->n)
         return BERTH_SUCCESS;
     struct questions q = {.state = s, .pod = pod, .batch = batch};
-    for (size_t w = 0; w < BITSET_WORDS(batch->columns->n); w++)
-        if (batch->feasible[w])
-            recall(&q, w);
+    if (self->gates.node_allocatable)
+        filter_each(self, cycle, &q, status);
+    else
+        recall_all(&q);
     workers_run(&cycle->cycles->workers, q.searched.n, search_items, &q);
     for (size_t i = 0; i < q.searched.n; i++)
         settle(&q, q.searched.v[i].slot, q.searched.v[i].outcome);

@@ -4,21 +4,16 @@
 #include "plugins/dynamic_resources/args.h"
 #include "plugins/dynamic_resources/dynamic_resources.h"
 
-static bool gate(const struct berth_handle *h, const char *name)
-{
-    return features_enabled(&h->framework->features, name);
-}
-
 static void read_gates(struct dynamic_resources *self)
 {
     const struct berth_handle *h = self->handle;
     self->gates = (struct dra_gates){
-        .prioritized_list = gate(h, "DRAPrioritizedList"),
+        .prioritized_list = handle_feature(h, FEATURE_DRA_PRIORITIZED_LIST),
         .binding_conditions = handle_feature(h, FEATURE_DRA_DEVICE_BINDING_CONDITIONS) &&
                               handle_feature(h, FEATURE_DRA_RESOURCE_CLAIM_DEVICE_STATUS),
-        .of_groups = gate(h, "DRAWorkloadResourceClaims"),
-        .node_allocatable = gate(h, "DRANodeAllocatableResources"),
-        .pod_level_resources = gate(h, "PodLevelResources"),
+        .of_groups = handle_feature(h, FEATURE_DRA_WORKLOAD_RESOURCE_CLAIMS),
+        .node_allocatable = handle_feature(h, FEATURE_DRA_NODE_ALLOCATABLE_RESOURCES),
+        .pod_level_resources = handle_feature(h, FEATURE_POD_LEVEL_RESOURCES),
     };
 }
 

@@ -7,15 +7,30 @@
 
 /* --- identities ------------------------------------------------------------------------------- */
 
+static void write_id(struct buf *out, struct str driver, struct str pool, struct str device)
+{
+    buf_add_str(out, driver);
+    buf_add_char(out, '\0');
+    buf_add_str(out, pool);
+    buf_add_char(out, '\0');
+    buf_add_str(out, device);
+}
+
 static struct str id_key(struct devices *d, struct str driver, struct str pool, struct str device)
 {
     buf_clear(&d->key);
-    buf_add_str(&d->key, driver);
-    buf_add_char(&d->key, '\0');
-    buf_add_str(&d->key, pool);
-    buf_add_char(&d->key, '\0');
-    buf_add_str(&d->key, device);
+    write_id(&d->key, driver, pool, device);
     return buf_str(&d->key);
+}
+
+const struct device_id *device_id_find(const struct devices *d, struct str driver, struct str pool,
+                                       struct str device)
+{
+    struct buf key = BUF_INIT;
+    write_id(&key, driver, pool, device);
+    const struct device_id *id = map_get(&d->ids, buf_str(&key));
+    buf_release(&key);
+    return id;
 }
 
 struct device_id *device_id_get(struct devices *d, struct str driver, struct str pool,
