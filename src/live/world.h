@@ -32,6 +32,7 @@ struct world_options {
     const char *version;             /* "1.36.3", for the LeaseCandidate; NULL: none */
     uint64_t seed;
     int64_t max_in_unschedulable; /* ns; 0: the engine's default */
+    int64_t plugin_call_limit;    /* ns: longer calls of plugins are logged; 0: none */
     int64_t max_pd_volumes;       /* KUBE_MAX_PD_VOLS; 0: unset */
     struct metrics *metrics;      /* outlives the world; NULL: no metrics */
 };

@@ -17,6 +17,10 @@ static const struct berth_plugin *const plugins[] = {
     &test_left_plugin,
     &test_right_plugin,
     &test_together_plugin,
+    &test_sleep_plugin,
+    &test_thread_plugin,
+    &test_fault_plugin,
+    &test_rack_plugin,
     NULL,
 };
 

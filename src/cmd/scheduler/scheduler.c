@@ -16,6 +16,7 @@
 #include "cmd/scheduler/serving_flags.h"
 #include "engine/config/config.h"
 #include "engine/config/error_list.h"
+#include "live/call_report.h"
 #include "live/world.h"
 
 struct scheduler {
@@ -430,6 +431,7 @@ static int start(struct scheduler *s, struct loaded_config *loaded, struct err *
         .seed = rand_entropy(),
         .max_in_unschedulable = s->options->deprecated.max_in_unschedulable,
         .max_pd_volumes = max_pd_volumes(),
+        .plugin_call_limit = s->options->plugin_call_limit,
         .metrics = s->metrics,
     };
     r = world_new(&world, &world_callbacks, s, &s->world, reterr);
@@ -492,6 +494,7 @@ static int run(struct scheduler *s, struct loaded_config *loaded)
 int scheduler_run(const struct scheduler_options *options, const struct features *features)
 {
     (void)block_signals();
+    call_report_crashes();
     descriptors_raise();
     struct scheduler s = {.options = options, .features = *features};
     struct loaded_plugins *plugins;

@@ -119,6 +119,7 @@ struct scheduler_options {
     const char *config_path; /* config_file without #KEY; NULL: none */
     const char *config_file, *master, *write_config_to, *explain_file;
     struct plugin_flags plugins;
+    int64_t plugin_call_limit; /* ns; 0: none */
     struct secure_serving_flags serving;
     struct authentication_flags authentication;
     struct authorization_flags authorization;

@@ -8,6 +8,7 @@
 #include "cmd/simulate/simulate_input.h"
 #include "codec/json.h"
 #include "engine/config/config.h"
+#include "live/call_report.h"
 #include "sim/sim.h"
 
 typedef VEC(const char *) file_list;
@@ -332,6 +333,7 @@ static int run(struct simulate *s)
     struct err err;
     struct sim *sim = NULL;
     struct loaded_plugins *plugins;
+    call_report_crashes();
     int r = loaded_plugins_new(&s->plugins.sources, NULL, &plugins, &err);
     if (r < 0)
         return cmd_fail(EXIT_FAILED, "%s", err.msg);

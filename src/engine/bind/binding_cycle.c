@@ -2,6 +2,7 @@
 #include "engine/bind/binding_cycle.h"
 
 #include "engine/bind/permit.h"
+#include "engine/framework/call_mark.h"
 
 void bindings_init(struct bindings *b, struct framework *fw, struct queue *queue,
                    const struct report *report)
@@ -160,7 +161,9 @@ void binding_calls_cancel(struct binding_cycle *bc)
             op->cancelled = true;
             continue;
         }
+        struct call_mark outer = call_begin(h, "PreBindCancel", bc->pod);
         h->plugin->pre_bind_cancel(h->self, bc->cycle, bc->pod, op->op);
+        call_end(outer);
         binding_call_close(op);
     }
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/framework/framework.h"
 
+#include "engine/framework/call_mark.h"
 #include "engine/framework/setup.h"
+
+_Thread_local struct call_mark call_mark;
 
 void framework_init(struct framework *fw, const struct framework_options *options)
 {

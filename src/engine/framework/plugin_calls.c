@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/framework/plugin_calls.h"
+#include "engine/framework/call_mark.h"
 
 struct plugin_request {
     uint64_t id;
@@ -126,16 +127,22 @@ void plugin_calls_done(struct plugin_calls *calls, uint64_t id,
                        const struct berth_api_result *result)
 {
     struct plugin_request ended;
-    if (take_request(calls, id, &ended) && ended.done)
-        ended.done(ended.ctx, result);
+    if (!take_request(calls, id, &ended) || !ended.done)
+        return;
+    struct call_mark outer = call_begin(ended.handle, "the answer to a request", NULL);
+    ended.done(ended.ctx, result);
+    call_end(outer);
 }
 
 void plugin_calls_got(struct plugin_calls *calls, uint64_t id,
                       const struct berth_http_result *result)
 {
     struct plugin_request ended;
-    if (take_request(calls, id, &ended) && ended.got)
-        ended.got(ended.ctx, result);
+    if (!take_request(calls, id, &ended) || !ended.got)
+        return;
+    struct call_mark outer = call_begin(ended.handle, "the answer to a request", NULL);
+    ended.got(ended.ctx, result);
+    call_end(outer);
 }
 
 /* --- timers ----------------------------------------------------------------------------------- */
@@ -185,7 +192,9 @@ void plugin_calls_run(struct plugin_calls *calls, int64_t now)
            timer_of(first)->id <= last) {
         struct plugin_timer due = *timer_of(first);
         plugin_calls_cancel_timer(calls, due.id);
+        struct call_mark outer = call_begin(due.handle, "a timer", NULL);
         due.fn(due.ctx);
+        call_end(outer);
     }
 }
 

@@ -76,7 +76,7 @@ enum allocation_verdict allocation_run(struct allocation_run *run, bool build)
         run->allocation.cancelled = timed_out;
     enum allocation_verdict verdict =
         allocator_allocate(s->allocator, run->node->node, &run->allocation);
-    if ((verdict != ALLOCATION_FAILED_ON_NODE && verdict != ALLOCATION_ERROR) || build)
+    if (verdict != ALLOCATION_ERROR || build)
         return verdict;
     /* For the text of the error. */
     need_arena(run);

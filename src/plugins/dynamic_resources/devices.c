@@ -54,7 +54,7 @@ static bool reapply(struct devices *d, const struct device_taint_rule *rule)
             if (!rule_applies(rule, &slice->devices[i]))
                 continue;
             apply_rules(d, &slice->devices[i]);
-            pool_touch(d, slice->pool);
+            slice_device_touch(d, &slice->devices[i], false);
             any = true;
         }
     }

@@ -66,6 +66,7 @@ enum dra_reason {
     DRA_NO_DEVICES,
     DRA_STALE_EXTENDED_CLAIM,
     DRA_CANNOT_FIT,
+    DRA_INVALID_POOLS,
     DRA_REASONS,
 };
 
@@ -100,12 +101,6 @@ struct used_claim {
     atomic_bool unavailable;                           /* on at least one node, says Filter */
 };
 
-/* What Filter found out about a node; index: slot. */
-struct claims_on_node {
-    int64_t score;
-    bool allocated;
-};
-
 /* An extended resource that the pod requests and that a class may provide. */
 struct extended_request {
     struct str resource;
@@ -119,16 +114,19 @@ struct claims_state {
     struct used_claim *v;
     size_t n;
     bool has_extended; /* the last one is for extended resources */
-    size_t n_unallocated;
+    size_t n_unallocated, n_allocated;
 
     struct allocator *allocator; /* NULL: nothing to allocate */
     const struct resource_claim **to_allocate;
     size_t n_to_allocate;              /* claims of `allocator` */
     bool allocates_extended;           /* the last of them is for extended resources */
     bool scores;                       /* a claim has alternatives */
+    int64_t fixed_score;               /* of the claims that are allocated */
     struct extended_request *extended; /* sorted by name */
     size_t n_extended;
-    struct claims_on_node *nodes;
+    /* What Filter found out about nodes, by slot. */
+    _Atomic uint64_t *allocatable; /* a set: everything can be allocated; NULL: nothing has to be */
+    int64_t *points;               /* of a node of the set: its score; NULL: 0 */
     size_t n_nodes;
 
     /* Of the last Reserve; kept for the next one on the same node. */
@@ -149,6 +147,13 @@ static inline struct used_claim *dra_extended_claim(const struct claims_state *s
 {
     return s->has_extended ? &s->v[s->n - 1] : NULL;
 }
+/* Did Filter find out that everything can be allocated on the node? */
+static inline bool dra_is_allocatable(const struct claims_state *s, size_t slot)
+{
+    return slot < s->n_nodes &&
+           atomic_load_explicit(&s->allocatable[slot / 64], memory_order_relaxed) >> (slot % 64) &
+               1;
+}
 static inline bool claim_is_special(const struct resource_claim *claim)
 {
     return str_is(claim->metadata.name, SPECIAL_CLAIM_NAME);
@@ -157,6 +162,7 @@ static inline struct pod_claim_rules dra_rules(const struct dynamic_resources *s
 {
     return (struct pod_claim_rules){&self->shared->claims, self->gates.of_groups};
 }
+int64_t dra_fixed_score(const struct claims_state *s);
 /* Replaces the object of a claim. */
 void used_claim_set(struct used_claim *c, struct object *claim);
 
@@ -167,6 +173,9 @@ enum berth_code dra_pre_filter(void *ctx, struct berth_cycle *cycle, const struc
                                struct berth_status *status);
 enum berth_code dra_filter(void *ctx, const struct berth_cycle *cycle, const struct berth_pod *pod,
                            const struct berth_node *node, struct berth_status *status);
+enum berth_code dra_filter_many(void *ctx, const struct berth_cycle *cycle,
+                                const struct berth_pod *pod, struct berth_filter_batch *batch,
+                                struct berth_status *status);
 enum berth_code dra_score(void *ctx, const struct berth_cycle *cycle, const struct berth_pod *pod,
                           const struct berth_node *node, int64_t *ret_score,
                           struct berth_status *status);

@@ -29,6 +29,7 @@ static void make_reasons(struct dynamic_resources *self)
         [DRA_NO_DEVICES] = STR_INIT("cannot allocate all claims"),
         [DRA_STALE_EXTENDED_CLAIM] = STR_INIT("cannot schedule extended resource claim"),
         [DRA_CANNOT_FIT] = STR_INIT("cannot fit resource"),
+        [DRA_INVALID_POOLS] = STR_INIT("invalid resource pools were encountered"),
     };
     for (size_t i = 0; i < DRA_REASONS; i++)
         self->reasons[i] = self->host->reason(self->handle, abi_str(texts[i]));
@@ -118,6 +119,7 @@ const struct berth_plugin dynamic_resources_plugin = {
     .pre_enqueue = pre_enqueue,
     .pre_filter = dra_pre_filter,
     .filter = dra_filter,
+    .filter_many = dra_filter_many,
     .post_filter = dra_post_filter,
     .score = dra_score,
     .score_many = dra_score_many,

@@ -30,7 +30,8 @@ static void free_state(void *data)
     }
     allocations_unref(s->reserved);
     free(s->reserved_node);
-    free(s->nodes);
+    free(s->allocatable);
+    free(s->points);
     arena_release(&s->arena);
     free(s);
 }
@@ -232,6 +233,7 @@ static enum berth_code check_claims(struct claims_state *s, bool in_group,
 {
     for (size_t i = 0; i < s->n; i++) {
         struct used_claim *used = &s->v[i];
+        s->n_allocated += used->claim->status.allocation != NULL;
         enum berth_code code = used->claim->status.allocation
                                    ? check_allocated(s, used, status)
                                    : check_unallocated(s, used, in_group, status);
@@ -282,10 +284,14 @@ static void prepare_allocator(struct claims_state *s, const struct berth_cycle *
         s->to_allocate[n++] = extended ? full_extended_claim(s, pod) : used->claim;
     }
     s->scores &= s->plugin->gates.prioritized_list;
+    if (s->scores)
+        s->fixed_score = dra_fixed_score(s);
     if (!s->n_unallocated)
         return;
     s->n_nodes = s->plugin->host->columns(cycle)->n;
-    s->nodes = xcalloc(MAX(s->n_nodes, 1), sizeof(*s->nodes));
+    s->allocatable = xcalloc(BITSET_WORDS(s->n_nodes) + 1, sizeof(*s->allocatable));
+    if (s->scores)
+        s->points = xcalloc(s->n_nodes + 1, sizeof(*s->points));
     if (n)
         s->allocator = allocator_new(s->plugin->shared->devices, s->to_allocate, n);
 }

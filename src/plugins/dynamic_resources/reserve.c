@@ -145,7 +145,7 @@ enum berth_code dra_reserve(void *ctx, struct berth_cycle *cycle, const struct b
     if (!s->n || !s->n_unallocated)
         return BERTH_SUCCESS;
     const struct berth_node *node = self->host->node_by_name(self->handle, node_name);
-    if (!node || node->slot >= s->n_nodes || !s->nodes[node->slot].allocated)
+    if (!node || !dra_is_allocatable(s, node->slot))
         return nothing_to_allocate(s)
                    ? BERTH_SUCCESS
                    : fail(self, status, STR("claim allocation not found for node"));
