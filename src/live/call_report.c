@@ -71,7 +71,7 @@ static void describe_call(const struct call_mark *mark, struct line *l)
 }
 
 /* The default action follows when this returns: the signal is raised again. */
-static void on_fatal(int number)
+UNUSED static void on_fatal(int number)
 {
     struct line l = {.n = 0};
     void *frames[MAX_FRAMES];

@@ -257,7 +257,7 @@ def names_of_tls_are_checked_where_something_is_served(both):
     both.compare(SERVED_REFUSED, False, serve=True)
 
 
-OWN_FLAGS = ("explain-file", "plugin", "plugin-dir")
+OWN_FLAGS = ("explain-file", "plugin", "plugin-call-limit", "plugin-dir")
 
 
 def help_of(both, program):

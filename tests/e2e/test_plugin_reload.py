@@ -9,7 +9,7 @@ import berth
 from berth import (TIMEOUT, add_nodes, add_pods, check, equal, make_node, make_pod, node_of,
                    scheduler_config, start, wait_bound, wait_for, wait_unschedulable)
 from cluster import Cluster
-from plugin_build import build, only
+from plugin_build import build, hold, only
 from tap import contains, main, note, test
 
 RELOADED, REFUSED = "Plugin reloaded", "Failed to reload plugins"
@@ -124,6 +124,39 @@ def nothing_is_lost_while_plugins_change_under_load(c):
     names = [f"pod-{r}-{i}" for r in range(4) for i in range(15)]
     equal({wait_bound(c, name) for name in names}, {"n0", "n1"}, "nodes")
     equal(place(c, "last"), "n0", "node of the last version")
+
+
+@test
+def a_pod_that_permit_holds_waits_on_and_the_new_code_may_allow_it(c):
+    path = build(c.dir, "hold.so", hold(1))
+    p = begin(c, "--plugin", path, profiles=[profile("Hold")])
+    add_pods(c, make_pod("held"))
+    place(c, "other")
+    equal(node_of(c, "held"), None, "node of the pod that waits")
+    build(c.dir, "hold.so", hold(2))
+    told(p, RELOADED)
+    equal(node_of(c, "held"), None, "node after the reload")
+    place(c, "go")
+    wait_bound(c, "held")
+    told(p, "Hold 1 ends PreBind", "default/held")
+    told(p, "Hold 2 ends PreBind", "default/go")
+    wait_for(lambda: [x for x in lines(p, "Hold 1 ends") if "PreBind" not in x], TIMEOUT,
+             what="the old instance ends with its last pod")
+
+
+@test
+def code_that_runs_on_a_worker_ends_before_it_is_unloaded(c):
+    path = build(c.dir, "hold.so", hold(1, seconds=5))
+    p = begin(c, "--plugin", path, profiles=[profile("Hold")])
+    add_pods(c, make_pod("slow"))
+    told(p, "Hold 1 begins PreBind")
+    build(c.dir, "hold.so", hold(2))
+    told(p, RELOADED)
+    check(not lines(p, "Hold 1 ends PreBind"), "it still runs")
+    place(c, "quick")
+    wait_bound(c, "slow")
+    told(p, "Hold 1 ends PreBind", "default/slow")
+    told(p, "Hold 2 ends PreBind", "default/quick")
 
 
 @test

@@ -6,6 +6,7 @@
 #include "cmd/plugin/plugin_internal.h"
 #include "cmd/simulate/simulate_input.h"
 #include "codec/json.h"
+#include "live/call_report.h"
 #include "sim/sim.h"
 
 #define EXPLAIN_BYTES ((size_t)1 << 28)
@@ -334,6 +335,7 @@ int plugin_test(struct plugin_command *c, char **words, int n)
                                     "--help`");
     if (!c->files.n)
         return cmd_fail(EXIT_USAGE, "test needs nodes and pods: give a scenario with -f FILE");
+    call_report_crashes();
     if (loaded_plugins_new(&c->plugins.sources, NULL, &t.set, &err) < 0)
         return cmd_fail(EXIT_FAILED, "%s", err.msg);
     arena_init(&t.arena, 4096);
