@@ -124,6 +124,12 @@ static void add_text(struct buf *out, struct str value)
     buf_add_cstr(out, " >");
 }
 
+static void add_ref(struct buf *out, const struct log_kv *kv)
+{
+    buf_add_printf(out, "\"%.*s%s%.*s\"", STR_ARG(kv->namespace),
+                   str_empty(kv->namespace) ? "" : "/", STR_ARG(kv->name));
+}
+
 static void add_text_value(struct buf *out, const struct log_kv *kv)
 {
     switch (kv->kind) {
@@ -138,8 +144,16 @@ static void add_text_value(struct buf *out, const struct log_kv *kv)
         buf_add_str(out, kv->str);
         break;
     case LOG_KV_REF:
-        buf_add_printf(out, "=\"%.*s%s%.*s\"", STR_ARG(kv->namespace),
-                       str_empty(kv->namespace) ? "" : "/", STR_ARG(kv->name));
+        buf_add_char(out, '=');
+        add_ref(out, kv);
+        break;
+    case LOG_KV_REFS:
+        buf_add_cstr(out, "=[");
+        for (size_t i = 0; i < kv->n_refs; i++) {
+            buf_add_cstr(out, i ? "," : "");
+            add_ref(out, &kv->refs[i]);
+        }
+        buf_add_char(out, ']');
         break;
     case LOG_KV_INT:
         buf_add_printf(out, "=%lld", (long long)kv->i);
@@ -215,6 +229,14 @@ static void add_json_value(struct buf *out, const struct log_kv *kv)
         break;
     case LOG_KV_REF:
         add_json_ref(out, kv);
+        break;
+    case LOG_KV_REFS:
+        buf_add_char(out, '[');
+        for (size_t i = 0; i < kv->n_refs; i++) {
+            buf_add_cstr(out, i ? "," : "");
+            add_json_ref(out, &kv->refs[i]);
+        }
+        buf_add_char(out, ']');
         break;
     case LOG_KV_INT:
         buf_add_printf(out, "%lld", (long long)kv->i);

@@ -37,6 +37,7 @@ enum log_kv_kind {
     LOG_KV_DUMP, /* a string of any length */
     LOG_KV_JSON, /* a JSON value, written unchanged */
     LOG_KV_REF,  /* an object: "namespace/name", or {"name":…,"namespace":…} */
+    LOG_KV_REFS, /* a list of LOG_KV_REF */
     LOG_KV_INT,
     LOG_KV_BOOL,
     LOG_KV_DOUBLE,
@@ -51,6 +52,10 @@ struct log_kv {
         struct {
             struct str namespace, name; /* namespace empty: the object has none */
         };
+        struct {
+            const struct log_kv *refs; /* without keys */
+            size_t n_refs;
+        };
         int64_t i;
         double d;
     };
@@ -62,6 +67,8 @@ struct log_kv {
 #define KV_JSON(k, v) ((struct log_kv){.key = (k), .kind = LOG_KV_JSON, .str = (v)})
 #define KV_REF(k, ns, n) \
     ((struct log_kv){.key = (k), .kind = LOG_KV_REF, .namespace = (ns), .name = (n)})
+#define KV_REFS(k, v, n) \
+    ((struct log_kv){.key = (k), .kind = LOG_KV_REFS, .refs = (v), .n_refs = (n)})
 #define KV_INT(k, v)      ((struct log_kv){.key = (k), .kind = LOG_KV_INT, .i = (int64_t)(v)})
 #define KV_BOOL(k, v)     ((struct log_kv){.key = (k), .kind = LOG_KV_BOOL, .i = (v)})
 #define KV_DOUBLE(k, v)   ((struct log_kv){.key = (k), .kind = LOG_KV_DOUBLE, .d = (v)})

@@ -308,6 +308,21 @@ static bool may_request_devices(const struct dynamic_resources *self, const stru
             status->init_container_statuses.n || status->resources);
 }
 
+/* s NULL: the pod names none. */
+static void log_claims(const struct dynamic_resources *self, const struct berth_pod *pod,
+                       const struct claims_state *s)
+{
+    if (!engine_log_on(self->log, 5))
+        return;
+    size_t n = s ? s->n : 0;
+    struct log_kv *refs = xcalloc(n + 1, sizeof(*refs));
+    for (size_t i = 0; i < n; i++)
+        refs[i] = KV_META("", &s->v[i].claim->metadata);
+    engine_log(self->log, 5, "pod resource claims", KV_POD(pod),
+               KV_REFS("resourceclaims", refs, n));
+    free(refs);
+}
+
 enum berth_code dra_pre_filter(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
                                struct berth_status *status)
 {
@@ -317,6 +332,8 @@ enum berth_code dra_pre_filter(void *ctx, struct berth_cycle *cycle, const struc
     size_t max = pod->pod->spec.resource_claims.n + 1;
     self->host->state_write(cycle, self->key, &no_claims, NULL, NULL);
     cycle->claim = NULL;
+    if (max == 1)
+        log_claims(self, pod, NULL);
     if (max == 1 && !may_request_devices(self, pod))
         return BERTH_SKIP;
 
@@ -329,6 +346,8 @@ enum berth_code dra_pre_filter(void *ctx, struct berth_cycle *cycle, const struc
     if (!find_claims(s, pod->pod, &why)) {
         code = refuse(self, status, buf_str(&why));
     } else {
+        if (max > 1)
+            log_claims(self, pod, s);
         if (may_request_devices(self, pod))
             find_extended(s, pod);
         code = s->n ? check_claims(s, cycle->in_group, status) : BERTH_SKIP;
