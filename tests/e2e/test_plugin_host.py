@@ -3,6 +3,8 @@
 """Plugins and the live world: calls that block, answers from other threads, crashes, slow calls,
 custom resources. The plugins are in tests/plugins/host_use.c."""
 
+import json
+import os
 import re
 import signal
 
@@ -152,6 +154,31 @@ def try_rack(c, name, *nodes):
         return True
     except Exception:  # the API server serves the new kind a moment later
         return False
+
+
+@test
+def the_simulator_has_custom_resources_and_waits_for_threads(c):
+    def node(name):
+        return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
+                "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}}
+
+    def pod(name, **labels):
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels},
+                "spec": {"containers": [{"name": "c", "image": "x"}]}}
+    rack = {"apiVersion": "example.com/v1", "kind": "Rack", "metadata": {"name": "r1"},
+            "spec": {"nodes": ["n2"]}}
+    items = [node("n1"), node("n2"), rack, pod("a", rack="r1", answer="twice"),
+             pod("b", rack="r9"), pod("d", rack="r1", **{"sleep-ms": "10"})]
+    config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+              "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": p} for p in OWN]}}}]}
+    path = os.path.join(c.dir, "simulate.json")
+    with open(path, "w") as f:
+        json.dump(config, f)
+    p = berth.run("simulate", "--config", path, "-f", "-", program="berth-test",
+                  input="\n---\n".join(json.dumps(i) for i in items))
+    check(re.search(r"default/a +n2", p.out), p.out)
+    check(re.search(r"default/b +- +0/2 nodes are available: no such rack", p.out), p.out)
+    check(re.search(r"default/d +n2", p.out), p.out)
 
 
 if __name__ == "__main__":
