@@ -9,7 +9,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
-checks="format tidy includes calls cycles unused purity budget spdx shell python paths docs"
+checks="format tidy includes header calls cycles unused purity budget spdx shell python paths docs"
 
 # Lists the files that match the patterns. Outside a git checkout: all files.
 files() {
@@ -43,6 +43,13 @@ check_unused() { objects && tools/check_layers.py unused; }
 check_purity() { tools/check_layers.py purity; }
 check_budget() { tools/check_budget.py; }
 check_docs() { tools/check_docs.py; }
+# Installed headers are for C11 and C++20, with all warnings.
+check_header() {
+    for path in include/berth/*.h; do
+        ${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Wstrict-prototypes -Werror -Iinclude -x c -fsyntax-only "$path"
+        ${CXX:-c++} -std=c++20 -Wall -Wextra -Wpedantic -Werror -Iinclude -x c++ -fsyntax-only "$path"
+    done 2>&1 | fail_on_output
+}
 check_shell() { scripts sh sh | sort -u | on_files shellcheck -x; }
 check_python() {
     scripts python3 py | sort -u | on_files env PYTHONDONTWRITEBYTECODE=1 python3 -c '

@@ -63,6 +63,8 @@ void engine_kind_synced(struct engine *engine, const struct kind *kind);
 void engine_posted(struct engine *engine, struct engine_post *post);
 /* Frees a post that is not passed on any more. */
 void engine_post_free(struct engine_post *post);
+/* Whether a pod's binding waits for a plugin's own thread: nothing else is under way for it. */
+bool engine_waits_for_threads(const struct engine *engine);
 /* Work for another thread (ports.work) has been done. Takes over the work. */
 void engine_work_done(struct engine *engine, struct engine_work *work);
 /* The same if the engine ends before the work has begun, or before its result was passed on. */

@@ -61,6 +61,11 @@ void engine_posted(struct engine *e, struct engine_post *p)
     engine_settle(e);
 }
 
+bool engine_waits_for_threads(const struct engine *e)
+{
+    return bindings_wait_for_threads(&e->bindings);
+}
+
 void engine_work_done(struct engine *e, struct engine_work *work)
 {
     work->done(work, false);

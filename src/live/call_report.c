@@ -14,6 +14,13 @@
 
 #define MAX_FRAMES 48
 
+/* Sanitizers report fatal signals themselves. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED true
+#else
+#define SANITIZED false
+#endif
+
 /* --- crashes ---------------------------------------------------------------------------------- */
 
 /* A line that is put together in a signal handler. */
@@ -86,16 +93,14 @@ UNUSED static void on_fatal(int number)
 
 void call_report_crashes(void)
 {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* these have their own */
     static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     struct sigaction action = {.sa_handler = on_fatal,
                                .sa_flags = SA_ONSTACK | (int)SA_RESETHAND | SA_NODEFER};
     void *frame;
     (void)!backtrace(&frame, 1); /* loads what the first call needs */
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+    for (size_t i = 0; !SANITIZED && i < ARRAY_LEN(signals); i++)
         sigaction(signals[i], &action, NULL);
-#endif
     call_report_thread();
 }
 

@@ -501,13 +501,15 @@ static int64_t next_time(const struct sim *sim)
     return at;
 }
 
-/* A binding that nothing else can end waits for a plugin's own thread. */
+/* Time stands still while a binding waits for a plugin's own thread. */
 static bool wait_for_posts(struct sim *sim)
 {
-    struct engine_stats stats = engine_get_stats(sim->engine);
-    if (stats.binding == stats.held ||
-        !take_posts(sim, mailbox_wait(&sim->posts, time_mono() + POST_PATIENCE)))
+    if (sim->impatient || !engine_waits_for_threads(sim->engine))
         return false;
+    sim->impatient = true; /* if nothing comes */
+    if (!take_posts(sim, mailbox_wait(&sim->posts, time_mono() + POST_PATIENCE)))
+        return false;
+    sim->impatient = false;
     settle(sim);
     return true;
 }
@@ -523,9 +525,9 @@ void sim_run(struct sim *sim)
             count_open(sim);
             continue;
         }
-        int64_t next = next_time(sim);
-        if (next == INT64_MAX && wait_for_posts(sim))
+        if (wait_for_posts(sim))
             continue;
+        int64_t next = next_time(sim);
         if (next == INT64_MAX || !sim->n_open || is_idle(sim))
             return;
         sim->now = MAX(next, sim->now + NSEC_PER_MSEC);

@@ -48,6 +48,7 @@ struct sim {
     VEC(struct sim_eviction) evictions; /* in order */
     /* What threads of plugins have posted: the only part that is for other threads. */
     struct mailbox posts;
+    bool impatient;     /* nothing came in time: the simulation does not wait any more */
     const char *thread; /* the simulation's */
 };
 

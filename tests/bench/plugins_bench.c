@@ -46,7 +46,73 @@ static const struct trial {
     {"PodTopologySpread", "default-spreading"},
     {"InterPodAffinity", "anti-affinity"},
     {"InterPodAffinity", "affinity"},
+    {"(out of tree)", "plain"},
 };
+
+/* --- a plugin that knows berth/plugin.h only -------------------------------------------------- */
+
+struct outside {
+    const struct berth_host *host;
+    berth_reason small;
+};
+
+static int outside_create(const struct berth_host *host, struct berth_handle *h,
+                          struct berth_str args, void **ret_self, struct berth_error *error)
+{
+    static struct outside self;
+    (void)args, (void)error;
+    self = (struct outside){host, host->reason(h, BERTH_STR("too small"))};
+    *ret_self = &self;
+    return 0;
+}
+
+static enum berth_code outside_filter(void *ctx, const struct berth_cycle *cycle,
+                                      const struct berth_pod *pod, const struct berth_node *node,
+                                      struct berth_status *status)
+{
+    const struct outside *self = ctx;
+    (void)cycle, (void)pod;
+    if (self->host->node_allocatable(node, BERTH_STR("cpu")) >= 4000)
+        return BERTH_SUCCESS;
+    self->host->status_reason(status, self->small);
+    return BERTH_UNSCHEDULABLE;
+}
+
+static enum berth_code outside_filter_many(void *ctx, const struct berth_cycle *cycle,
+                                           const struct berth_pod *pod,
+                                           struct berth_filter_batch *batch,
+                                           struct berth_status *status)
+{
+    const struct outside *self = ctx;
+    (void)cycle, (void)pod, (void)status;
+    for (size_t i = 0; i < batch->columns->n; i++)
+        if (batch->columns->allocatable_cpu[i] < 4000) {
+            batch->feasible[i / 64] &= ~((uint64_t)1 << (i % 64));
+            batch->codes[i] = BERTH_UNSCHEDULABLE;
+            batch->reasons[i] = self->small;
+        }
+    return BERTH_SUCCESS;
+}
+
+static const struct berth_plugin outside_plugin = {
+    BERTH_PLUGIN_HEAD("(out of tree)", "1"),
+    .create = outside_create,
+    .filter = outside_filter,
+    .filter_many = outside_filter_many,
+};
+
+/* The in-tree plugins and this one, all enabled. */
+static void add_outside(struct registry *r, struct arena *a)
+{
+    struct err err;
+    registry_init(r, &in_tree_registry);
+    if (registry_register(r, &outside_plugin, &err) < 0)
+        abort();
+    struct plugin_ref *list = arena_array(a, struct plugin_ref, r->n_defaults + 1);
+    memcpy(list, r->defaults, r->n_defaults * sizeof(*list));
+    list[r->n_defaults++] = (struct plugin_ref){.name = STR("(out of tree)")};
+    r->defaults = list;
+}
 
 static const struct bench_row *find_row(const char *name)
 {
@@ -136,19 +202,22 @@ static void stage_init(struct stage *s, const struct bench_row *row, int64_t nod
 {
     static int32_t all = 100;
     struct err err;
+    struct registry registry;
     *s = (struct stage){.now = 1000000000};
     arena_init(&s->arena, 0);
+    add_outside(&registry, &s->arena);
     config_default(&s->config, &s->arena);
     s->config.profiles.v[0].percentage_of_nodes_to_score = &all;
     struct engine_options options = {
         .config = &s->config,
-        .registry = &in_tree_registry,
+        .registry = &registry,
         .seed = 1,
         .ports = {.ctx = s, .now = port_now, .submit = port_submit},
     };
     if (engine_new(&options, &s->engine, &err) < 0 ||
         bench_objects_init(&s->objects, row, 0, PODS + 1, &err) < 0)
         die(err.msg);
+    registry_release(&registry);
     for (int64_t i = 0; i < nodes; i++)
         add_node(s, i);
     for (size_t i = 0; i < s->objects.cluster.n; i++)

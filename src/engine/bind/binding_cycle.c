@@ -95,6 +95,16 @@ struct binding_cycle *binding_cycle_of(const struct bindings *b, struct str uid)
     return map_get(&b->by_pod, uid);
 }
 
+bool bindings_wait_for_threads(const struct bindings *b)
+{
+    map_each (e, &b->by_op) {
+        const struct binding_call *call = e->value;
+        if (!call->answered && !call->write_id)
+            return !plugin_calls_any(&b->framework->calls);
+    }
+    return false;
+}
+
 void binding_cycle_activate_pods(struct binding_cycle *bc)
 {
     struct bindings *b = bc->bindings;

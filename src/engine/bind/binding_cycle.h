@@ -102,6 +102,8 @@ void binding_cycle_free(struct binding_cycle *bc);
 
 /* NULL if the pod is not being bound. */
 struct binding_cycle *binding_cycle_of(const struct bindings *b, struct str uid);
+/* Whether a binding waits for a plugin while no plugin has a request or timer: for a thread. */
+bool bindings_wait_for_threads(const struct bindings *b);
 /* Activates the pods that plugins added to its cycle. */
 void binding_cycle_activate_pods(struct binding_cycle *bc);
 

@@ -20,21 +20,22 @@ enum berth_code cycle_run_filters(const struct berth_cycle *cycle, const struct 
 {
     const handle_list *list = &cycle->profile->at[POINT_FILTER];
     enum berth_code code = BERTH_SUCCESS;
-    struct call_mark outer = call_begin(NULL, "Filter", pod);
+    const struct berth_handle *outer = call_mark.handle;
+    const char *where = call_mark.where;
     size_t i = 0;
     for (; i < list->n; i++) {
         const struct berth_handle *h = list->v[i];
         if (plugin_set_has(&cycle->skip_filter, h->id))
             continue;
         status_clear(status);
-        call_next(h);
+        call_next(h, "Filter");
         code = h->plugin->filter(h->self, cycle, pod, node, status);
         if (code != BERTH_SUCCESS) {
             *ret_plugin = h;
             break;
         }
     }
-    call_end(outer);
+    call_next(outer, where);
     count_stop(cycle, i);
     return code;
 }

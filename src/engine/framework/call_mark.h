@@ -40,9 +40,10 @@ static inline void call_end(struct call_mark outer)
     __atomic_store_n(&call_mark.handle, outer.handle, __ATOMIC_RELAXED);
 }
 
-/* The next plugin of a series, at the same point for the same pod. */
-static inline void call_next(const struct berth_handle *h)
+/* The next plugin of a series, for the same pod; for series that are too short for call_begin. */
+static inline void call_next(const struct berth_handle *h, const char *where)
 {
+    call_mark.where = where;
     __atomic_store_n(&call_mark.handle, h, __ATOMIC_RELAXED);
 }
 

@@ -48,6 +48,11 @@ uint64_t plugin_calls_add_timer(struct plugin_calls *calls, const struct berth_h
 void plugin_calls_cancel_timer(struct plugin_calls *calls, uint64_t id);
 /* Calls the timers that are due, and answers requests that could not be sent. */
 void plugin_calls_run(struct plugin_calls *calls, int64_t now);
+/* Whether a request or timer is under way. */
+static inline bool plugin_calls_any(const struct plugin_calls *calls)
+{
+    return calls->requests.n || calls->timers.n;
+}
 /* When plugin_calls_run is next due; INT64_MAX: never. */
 int64_t plugin_calls_next(const struct plugin_calls *calls);
 

@@ -24,6 +24,16 @@ static bool rejected_by(const struct berth_queued_pod *qp, const struct berth_ha
            (plugin_set_has(&qp->rejectors, h->id) || plugin_set_has(&qp->pending, h->id));
 }
 
+static enum berth_hint ask(const struct event_registration *r, const struct berth_pod *pod,
+                           const struct cluster_event *event)
+{
+    struct call_mark outer = call_begin(r->handle, "QueueingHint", pod);
+    enum berth_hint hint =
+        r->hint(r->handle->self, pod, object_abi(event->before), object_abi(event->after));
+    call_end(outer);
+    return hint;
+}
+
 /*
  * Only plugins that rejected the pod are asked, and only those that registered the event. A plugin
  * without a hint function always queues.
@@ -46,12 +56,7 @@ enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth
         const struct event_registration *r = &q->registrar.events.v[i];
         if (!event_matches(r->resource, r->actions, event) || !rejected_by(qp, r->handle))
             continue;
-        struct call_mark outer = call_begin(r->handle, "QueueingHint", qp->pod);
-        enum berth_hint hint = r->hint
-                                   ? r->hint(r->handle->self, qp->pod, object_abi(event->before),
-                                             object_abi(event->after))
-                                   : BERTH_QUEUE;
-        call_end(outer);
+        enum berth_hint hint = r->hint ? ask(r, qp->pod, event) : BERTH_QUEUE;
         if (q->metrics)
             q->hints.v[i].n[hint != BERTH_QUEUE_SKIP]++;
         if (hint == BERTH_QUEUE_SKIP)
