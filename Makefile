@@ -35,7 +35,9 @@ else ifneq ($(filter aarch64-%,$(TARGET)),)
 CF_CFLAGS  := $(call takes,-mbranch-protection=standard)
 CF_LDFLAGS :=
 endif
-HARDEN := -fstack-protector-strong -fPIE $(call takes,-fstack-clash-protection) $(CF_CFLAGS) \
+# Position-independent code for libberth.so; all symbols but the public ones are hidden, so that it
+# costs a program nothing.
+HARDEN := -fstack-protector-strong -fPIC $(call takes,-fstack-clash-protection) $(CF_CFLAGS) \
 	$(if $(SAN),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
 CFLAGS   ?= $(if $(DEBUG),-Og -g3,-O2 -g)
 # Sanitizer and debug builds check INVARIANT() (base/base.h); release builds do not.
@@ -60,7 +62,7 @@ FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .PHONY: all help deps deps-test run test check unit unit-bins e2e-bins fuzz-bins fuzz lint format \
-	clean kube oracle cel devices sigs man install install-kube-scheduler bench bench-decode bench-plugins bench-preemption \
+	clean kube oracle cel devices sigs man libs install install-kube-scheduler bench bench-decode bench-plugins bench-preemption \
 	compile_commands.json dist deb instructions attack
 
 all: $(BUILD)/berth
@@ -100,8 +102,8 @@ help:
 	@echo '  make compile_commands.json   write the compilation database for editors'
 	@echo
 	@echo 'Package:'
-	@echo '  make install           install the program, header, manual, completion and systemd unit'
-	@echo '                         into DESTDIR and PREFIX (default /usr/local)'
+	@echo '  make install           install the program, headers, libberth, manual, completion and systemd'
+	@echo '                         unit into DESTDIR and PREFIX (default /usr/local)'
 	@echo '  make install-kube-scheduler   also install it under the name kube-scheduler'
 	@echo '  make man               build the manual pages'
 	@echo '  make dist              build a source tarball of the commit'
@@ -151,6 +153,9 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/headers
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
+# The files that `berth plugin new` creates are part of the program.
+$(BUILD)/src/cmd/plugin/plugin_templates.o: $(wildcard src/cmd/plugin/templates/* src/cmd/plugin/templates/*/*)
+
 $(BUILD)/libberth.a: $(LIB_OBJ)
 	$(call step,AR)
 	@rm -f $@
@@ -160,8 +165,23 @@ $(BUILD)/berth: $(CMD_OBJ) $(BUILD)/libberth.a
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic $^ $(LIBS) -o $@
 
+# What `make install` installs for schedulers of one's own (include/berth/scheduler.h): everything but
+# main, with public symbols only.
+ABI_MAJOR := $(shell sed -n 's/^.define BERTH_ABI_MAJOR //p' include/berth/plugin.h)
+SHIPPED_OBJ := $(filter-out %/main.o,$(CMD_OBJ)) $(LIB_OBJ)
+libs: $(BUILD)/lib/libberth.a $(BUILD)/lib/libberth.so.$(ABI_MAJOR)
+$(BUILD)/lib/libberth.a: $(SHIPPED_OBJ)
+	$(call step,AR)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)ld -r $^ -o $(@D)/berth.o && objcopy --localize-hidden $(@D)/berth.o && ar rcs $@ $(@D)/berth.o
+$(BUILD)/lib/libberth.so.$(ABI_MAJOR): $(SHIPPED_OBJ)
+	$(call step,LD)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -pie,$(ALL_LDFLAGS)) -shared -Wl,-soname,$(@F),-z,defs $^ $(LIBS) -o $@
+
 # berth with the plugins of tests/plugins, for tests/e2e.
-$(BUILD)/berth-test: $(CMD_OBJ) $(TESTPLUGIN_OBJ) $(BUILD)/libberth.a
+$(BUILD)/berth-test: $(TESTPLUGIN_OBJ) $(BUILD)/libcmd.a $(BUILD)/libberth.a
 	$(call step,LD)
 	$(Q)$(CC) $(ALL_LDFLAGS) -rdynamic $^ $(LIBS) -o $@
 
@@ -347,9 +367,15 @@ $(BUILD)/man/%: docs/man/%.in $(BUILD)/berth
 PREFIX ?= /usr/local
 share = $(DESTDIR)$(PREFIX)/share
 # install-kube-scheduler also installs links of that name, for scripts that use it.
-install: all man
+lib = $(DESTDIR)$(PREFIX)/lib
+install: all man libs
 	install -D -m 755 $(BUILD)/berth $(DESTDIR)$(PREFIX)/bin/berth
-	install -D -m 644 include/berth/plugin.h $(DESTDIR)$(PREFIX)/include/berth/plugin.h
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/berth include/berth/*.h
+	install -D -m 644 $(BUILD)/lib/libberth.a $(lib)/libberth.a
+	install -D -m 755 $(BUILD)/lib/libberth.so.$(ABI_MAJOR) $(lib)/libberth.so.$(ABI_MAJOR)
+	ln -sf libberth.so.$(ABI_MAJOR) $(lib)/libberth.so
+	install -d $(lib)/pkgconfig
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' deploy/berth.pc.in >$(lib)/pkgconfig/berth.pc
 	for page in $(MAN); do \
 		install -D -m 644 $$page $(share)/man/man$${page##*.}/$$(basename $$page) || exit 1; \
 	done

@@ -291,7 +291,7 @@ def in_parallel(work, items, cores=lambda item: 1.0, limit=CORES):
 # ---- phases ----------------------------------------------------------------------------------
 
 def phase_build(tally, options):
-    build(tally, "make all", "all")
+    build(tally, "make all libs", "all", "libs")
 
 
 def phase_lint(tally, options):
@@ -463,6 +463,8 @@ def phase_oracle(tally, options):
         ["-berth=build/address/berth", "-seed=1001", "-cases=100",
          "-feature-gates=TaintTolerationComparisonOperators=true"],
         ["-berth=build/berth", "-devices", "-seed=1", "-cases=400"],
+        ["-berth=build/berth", "-devices", "-seed=1", "-cases=200",
+         "-feature-gates=DRANodeAllocatableResources=true"],
         *[["-berth=build/berth", "-groups", "-seed=1", "-cases=100", *gates]
           for gates in GROUP_GATES]])
 

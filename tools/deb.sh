@@ -22,7 +22,8 @@ mkdir -p "$doc" "$stage/DEBIAN"
 } >"$doc/copyright"
 gzip -9n <CHANGELOG.md >"$doc/changelog.gz"
 find "$stage/usr/share/man" -type f ! -name '*.gz' -exec gzip -9n {} +
-strip --strip-unneeded "$stage/usr/bin/berth"
+strip --strip-unneeded "$stage/usr/bin/berth" "$stage"/usr/lib/libberth.so.*
+strip --strip-debug "$stage/usr/lib/libberth.a"
 
 # dpkg-shlibdeps requires the control file of a source package in its working directory.
 work=$(mktemp -d)

@@ -361,6 +361,18 @@ void quantity_sub(struct quantity *q, const struct quantity *y)
     quantity_add(q, &minus);
 }
 
+void quantity_multiply(struct quantity *q, const struct quantity *y)
+{
+    int sign = quantity_sign(q) * quantity_sign(y);
+    int128 product;
+    if (q->kind != QUANTITY_BIG && y->kind != QUANTITY_BIG &&
+        !__builtin_mul_overflow(quantity_unscaled(q), quantity_unscaled(y), &product) &&
+        product >= -dec_max)
+        quantity_set_dec(q, product, q->scale + y->scale);
+    else
+        quantity_set_dec(q, sign * dec_max, sign ? -9 : 0);
+}
+
 /* --- copies ----------------------------------------------------------------------------------- */
 
 struct quantity quantity_dup(const struct quantity *q, struct arena *a)

@@ -88,6 +88,8 @@ void quantity_raise(struct quantity *q, const struct quantity *y);
  */
 void quantity_add(struct quantity *q, const struct quantity *y);
 void quantity_sub(struct quantity *q, const struct quantity *y);
+/* In place, with the format of q; limited as a sum is. Either may be a fraction: "1500m". */
+void quantity_multiply(struct quantity *q, const struct quantity *y);
 
 /* A copy that owes nothing to the arena q was parsed into. */
 struct quantity quantity_dup(const struct quantity *q, struct arena *a);

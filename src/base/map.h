@@ -38,6 +38,12 @@ void *map_put(struct map *m, struct str key, void *value);
 /* Removes the entry. Returns its value, or NULL. */
 void *map_del(struct map *m, struct str key);
 
+/* A number as a key; it must live as long as the entry. */
+static inline struct str map_number_key(const uint64_t *number)
+{
+    return (struct str){(const char *)number, sizeof(*number)};
+}
+
 /* for (struct map_entry *e = map_next(m, NULL); e; e = map_next(m, e)); no put or del meanwhile. */
 struct map_entry *map_next(const struct map *m, const struct map_entry *after);
 #define map_each(e, m) for (struct map_entry *e = map_next((m), NULL); e; e = map_next((m), e))

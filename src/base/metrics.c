@@ -56,6 +56,16 @@ static struct metric_family *family_new(const struct metric_desc *desc)
     return f;
 }
 
+bool metrics_has(struct metrics *m, const char *name)
+{
+    bool found = false;
+    pthread_mutex_lock(&m->lock);
+    for (size_t i = 0; !found && i < m->families.n; i++)
+        found = strcmp(m->families.v[i]->desc->name, name) == 0;
+    pthread_mutex_unlock(&m->lock);
+    return found;
+}
+
 struct metric_family *metrics_add(struct metrics *m, const struct metric_desc *desc)
 {
     pthread_mutex_lock(&m->lock);

@@ -41,6 +41,8 @@ struct metrics *metrics_free(struct metrics *m);
 /* Series beyond this number per family are counted in one whose labels are all "overflow". */
 #define METRIC_MAX_SERIES 10000
 
+/* Whether there is a family of this name. */
+bool metrics_has(struct metrics *m, const char *name);
 /* desc must outlive the registry. If the name exists, returns that family. */
 struct metric_family *metrics_add(struct metrics *m, const struct metric_desc *desc);
 /* The same for a table; ret_families[n]. */

@@ -142,12 +142,12 @@ static int write_converted(struct printer *p, struct cel_value v)
         buf_add_str(p->out, v.s);
         return 0;
     }
-    case CEL_DURATION: {
-        int64_t seconds = v.i / 1000000000, rest = v.i % 1000000000;
-        num_format((double)seconds + (double)rest / 1e9, NUM_STYLE_F, p->out);
-        buf_add_char(p->out, 's');
+    case CEL_DURATION:
+        cel_duration_write(v, p->out);
         return 0;
-    }
+    case CEL_TIMESTAMP:
+        cel_timestamp_write(v, p->out);
+        return 0;
     case CEL_NULL:
         buf_add_cstr(p->out, "null");
         return 0;

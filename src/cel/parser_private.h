@@ -2,9 +2,10 @@
 /*
  * parser_private.h - what the files of the parser share.
  *
- * Purpose:   parser.c has the grammar, parser_tokens.c the tokens and the messages about them, in
- * the words of upstream's parser generator. As there, a token too many and a missing one are
- *            reported and the parser goes on; at anything else it stops.
+ * Purpose:   parser.c has the operators, parser_member.c what stands between them, parser_tokens.c
+ *            the tokens and the messages about them, in the words of upstream's parser generator.
+ *            As there, a token too many and a missing one are reported and the parser goes on; at
+ *            anything else it stops.
  * Ownership: as parser.h.
  * Threading: one thread at a time.
  */
@@ -28,6 +29,29 @@ struct cel_parser {
     const char *follow, *instead;
     uint32_t begin;
 };
+
+/* A tree and how many operators, selections and indexes are nested in it. */
+struct cel_parsed {
+    struct cel_expr *expr; /* NULL: failed */
+    int height;
+};
+
+/* --- grammar ---------------------------------------------------------------------------------- */
+
+struct cel_parsed cel_parser_fail(struct cel_parser *p);
+/* Stops the parser: a limit is exceeded. */
+struct cel_parsed cel_parser_limit(struct cel_parser *p, const char *what);
+/* An expression that ends before one of `follow`; `instead` may be there in its place. */
+struct cel_parsed cel_parser_within(struct cel_parser *p, const char *follow, const char *instead);
+struct cel_parsed cel_parser_operator(struct cel_parser *p, uint32_t offset, const char *name,
+                                      struct cel_parsed left, struct cel_parsed right);
+struct cel_parsed cel_parsed_higher(struct cel_parsed x);
+/* A single minus before a number belongs to the literal, also after '!'. */
+bool cel_parser_at_negative_number(struct cel_parser *p);
+/* What stands between operators. */
+struct cel_parsed cel_parse_member(struct cel_parser *p);
+
+/* --- tokens ----------------------------------------------------------------------------------- */
 
 void cel_parser_advance(struct cel_parser *p);
 struct cel_token cel_parser_look_ahead(struct cel_parser *p);

@@ -133,43 +133,16 @@ static struct cel_value bytes_to_string(const struct cel_call *call)
                          : text_error("invalid UTF-8 in bytes, cannot convert to string");
 }
 
-static void write_offset(int32_t zone, struct buf *out)
-{
-    if (zone == 0) {
-        buf_add_char(out, 'Z');
-        return;
-    }
-    int32_t minutes = (zone < 0 ? -zone : zone) / 60;
-    buf_add_printf(out, "%c%02d:%02d", zone < 0 ? '-' : '+', minutes / 60, minutes % 60);
-}
-
-/* Go's RFC3339Nano: no trailing zeros of the fraction; the zone as it was written. */
-static void write_timestamp(struct cel_value v, struct buf *out)
-{
-    struct timestamp t = {v.sec + v.zone, v.nsec, true};
-    size_t from = out->n;
-    timestamp_format(t, v.nsec ? 9 : 0, out);
-    out->n--; /* Z */
-    if (v.nsec) {
-        while (out->n > from && out->p[out->n - 1] == '0')
-            out->n--;
-    }
-    write_offset(v.zone, out);
-}
-
 static struct cel_value to_string(const struct cel_call *call)
 {
     struct cel_value v = call->args[0];
     struct buf text = BUF_INIT;
-    if (v.kind == CEL_DURATION) {
-        int64_t seconds = v.i / NSEC_PER_SEC, rest = v.i % NSEC_PER_SEC;
-        num_format((double)seconds + (double)rest / 1e9, NUM_STYLE_F, &text);
-        buf_add_char(&text, 's');
-    } else if (v.kind == CEL_TIMESTAMP) {
-        write_timestamp(v, &text);
-    } else {
+    if (v.kind == CEL_DURATION)
+        cel_duration_write(v, &text);
+    else if (v.kind == CEL_TIMESTAMP)
+        cel_timestamp_write(v, &text);
+    else
         cel_value_write(v, &text);
-    }
     struct cel_value s = cel_string(arena_dup(call->eval->arena, buf_str(&text)));
     buf_release(&text);
     return s;

@@ -150,6 +150,9 @@ struct cel_value cel_no_such_overload(void);
 /* As upstream's %v and %T show a value in messages. */
 void cel_value_write(struct cel_value v, struct buf *out);
 struct str cel_go_type(struct cel_value v);
+/* As string() and format() write times: RFC3339Nano in the zone that was written, and seconds. */
+void cel_timestamp_write(struct cel_value v, struct buf *out);
+void cel_duration_write(struct cel_value v, struct buf *out);
 
 /* --- lists ------------------------------------------------------------------------------------ */
 

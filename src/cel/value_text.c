@@ -91,6 +91,36 @@ void cel_value_write(struct cel_value v, struct buf *out)
     }
 }
 
+static void write_offset(int32_t zone, struct buf *out)
+{
+    if (zone == 0) {
+        buf_add_char(out, 'Z');
+        return;
+    }
+    int32_t minutes = (zone < 0 ? -zone : zone) / 60;
+    buf_add_printf(out, "%c%02d:%02d", zone < 0 ? '-' : '+', minutes / 60, minutes % 60);
+}
+
+void cel_timestamp_write(struct cel_value v, struct buf *out)
+{
+    struct timestamp t = {v.sec + v.zone, v.nsec, true};
+    size_t from = out->n;
+    timestamp_format(t, v.nsec ? 9 : 0, out);
+    out->n--; /* Z */
+    if (v.nsec) {
+        while (out->n > from && out->p[out->n - 1] == '0')
+            out->n--;
+    }
+    write_offset(v.zone, out);
+}
+
+void cel_duration_write(struct cel_value v, struct buf *out)
+{
+    int64_t seconds = v.i / NSEC_PER_SEC, rest = v.i % NSEC_PER_SEC;
+    num_format((double)seconds + (double)rest / 1e9, NUM_STYLE_F, out);
+    buf_add_char(out, 's');
+}
+
 /* The Go types of the objects of Kubernetes. */
 static struct str object_type(const struct cel_type *type)
 {

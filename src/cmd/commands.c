@@ -21,6 +21,8 @@ static const struct command table[] = {
      "show why a running scheduler placed a pod, or did not"},
     {"config", cmd_config, cmd_config_flags, "convert validate diff FILE",
      "convert, check and compare configuration files"},
+    {"plugin", cmd_plugin, cmd_plugin_flags, "list inspect new test FILE",
+     "list, create, inspect and try plugins"},
     {"bench", cmd_bench, cmd_bench_flags, "engine", "measure the scheduling engine"},
     {"completion", completion, cmd_completion_flags, "bash zsh fish",
      "print a shell completion script"},

@@ -3,6 +3,7 @@
 
 #include "base/time.h"
 #include "engine/bind/permit.h"
+#include "engine/framework/plugin_metrics.h"
 #include "engine/group/gang.h"
 #include "engine/rooms.h"
 
@@ -45,6 +46,8 @@ static void init_framework(struct engine *e, const struct engine_options *option
     fw->features.on[FEATURE_GANG_SCHEDULING] = features_group_pods(&fw->features);
     fw->metrics = new_metrics(fw, options);
     fw->registry = options->metrics;
+    if (fw->registry)
+        plugin_metrics_prepare(fw->registry);
     fw->queue = &e->queue;
     fw->bindings = &e->bindings;
     fw->evictions = &e->evictions;

@@ -156,9 +156,19 @@ static bool same_version(const struct object *a, const struct object *b)
     return !str_empty(version) && str_eq(version, object_meta(b)->resource_version);
 }
 
+static struct berth_pod *new_pod(struct engine *e, struct object *object)
+{
+    struct berth_pod *pod = pod_info_new(object, &e->names);
+    const struct pod_status *status = &pod->pod->status;
+    if (e->framework.features.on[FEATURE_DRA_NODE_ALLOCATABLE_RESOURCES])
+        pod_info_claim(pod, status->node_allocatable_resource_claim_statuses.v,
+                       status->node_allocatable_resource_claim_statuses.n);
+    return pod;
+}
+
 static void pod_assigned(struct engine *e, struct object *before, struct object *after)
 {
-    struct berth_pod *pod = pod_info_new(after, &e->names);
+    struct berth_pod *pod = new_pod(e, after);
     const struct cache_pod *known = cache_pod(&e->cache, pod_info_key(pod));
     bool is_new = !known || known->assumed;
     bool was_assigned = before && !str_empty(object_pod(before)->spec.node_name);
@@ -186,7 +196,7 @@ static void queued_pod_changed(struct engine *e, struct object *before, struct o
     const struct pod *old = object_pod(before), *new = object_pod(after);
     struct str nominated = old->status.nominated_node_name;
     int32_t priority = priority_of(old);
-    struct berth_pod *pod = pod_info_new(after, &e->names);
+    struct berth_pod *pod = new_pod(e, after);
     pod_groups_set(&e->cluster.pod_groups, pod);
     queue_update(&e->queue, pod, before, pod_changes(old, new), engine_now(e));
     pod_info_unref(pod);
@@ -211,7 +221,7 @@ static void queue_new_pod(struct engine *e, struct berth_pod *pod, struct profil
 /* The same version once more, perhaps in another encoding (OBJECT_KEEP_JSON): not an event. */
 static void replace_pod(struct engine *e, struct object *object)
 {
-    struct berth_pod *pod = pod_info_new(object, &e->names);
+    struct berth_pod *pod = new_pod(e, object);
     pod_groups_set(&e->cluster.pod_groups, pod);
     queue_update(&e->queue, pod, NULL, 0, engine_now(e));
     pod_info_unref(pod);
@@ -235,7 +245,7 @@ static void pod_unassigned(struct engine *e, struct object *before, struct objec
                           !(before && object_meta(before)->deletion_timestamp.set);
         if (is_deleted)
             end_binding(e, uid);
-        struct berth_pod *pod = pod_info_new(after, &e->names);
+        struct berth_pod *pod = new_pod(e, after);
         pod_groups_set(&e->cluster.pod_groups, pod);
         queue_update(&e->queue, pod, before, 0, engine_now(e));
         /* The assumed pod takes its room already: a nomination would count it twice. */
@@ -250,7 +260,7 @@ static void pod_unassigned(struct engine *e, struct object *before, struct objec
         queued_pod_changed(e, before, after);
         return;
     }
-    struct berth_pod *pod = pod_info_new(after, &e->names);
+    struct berth_pod *pod = new_pod(e, after);
     pod_groups_set(&e->cluster.pod_groups, pod);
     if (!queue_get(&e->queue, uid))
         queue_new_pod(e, pod, profile);

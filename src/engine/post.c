@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/post.h"
+#include "engine/framework/call_mark.h"
 
 struct engine_post {
     enum post_kind kind;
@@ -47,10 +48,12 @@ void engine_post_free(struct engine_post *p)
 
 void engine_posted(struct engine *e, struct engine_post *p)
 {
-    const struct berth_handle *h = map_get(&e->framework.handles, write_key(&p->serial));
-    if (h && p->kind == POST_FN)
+    const struct berth_handle *h = map_get(&e->framework.handles, map_number_key(&p->serial));
+    if (h && p->kind == POST_FN) {
+        struct call_mark outer = call_begin(h, "a post", NULL);
         p->fn(p->ctx);
-    else if (h && p->kind == POST_OP_DONE)
+        call_end(outer);
+    } else if (h && p->kind == POST_OP_DONE)
         bindings_op_done(&e->bindings, h, p->op, p->code, str_of(p->text));
     else if (h)
         bindings_write(&e->bindings, h, p->op, str_of(p->text));

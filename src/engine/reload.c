@@ -62,10 +62,17 @@ static bool same_extenders(const struct setup *a, const struct setup *b)
     return true;
 }
 
+/* The same functions: a shared object that was loaded again has others, an unchanged one has not.
+ */
+static bool same_code(const struct berth_handle *a, const struct berth_handle *b)
+{
+    return a->source == b->source || memcmp(&a->code, &b->code, sizeof(a->code)) == 0;
+}
+
 static bool same_instance(const struct berth_handle *h, const struct profile *b)
 {
     const struct berth_handle *g = instance(b, h->id);
-    if (!g || g->source != h->source || !str_eq(str_of(g->args), str_of(h->args)))
+    if (!g || !same_code(g, h) || !str_eq(str_of(g->args), str_of(h->args)))
         return false;
     if (str_is(str_of(h->plugin->name), EXTENDER_PLUGIN))
         return same_extenders(h->profile->setup, b->setup);

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/time.h"
+#include "live/call_report.h"
 
 /* Bindings that block at the same time; further ones wait for a thread. */
 #define MAX_THREADS 256
@@ -85,6 +86,7 @@ static void *worker_main(void *arg)
 {
     struct blocking *w = arg;
     struct engine_work *work;
+    call_report_thread();
     pthread_mutex_lock(&w->lock);
     while ((work = take(w))) {
         w->n_busy++;

@@ -8,6 +8,9 @@
 #include "kube/backoff.h"
 #include "live/event_key.h"
 
+/* Even if there are more urgent writes. */
+#define MIN_IN_FLIGHT 2
+
 /*
  * One event, from its first occurrence to the end of its series. It is in the cache, in the queue,
  * in flight or waiting for a retry, and is freed when none of these holds. There is one for every
@@ -333,15 +336,26 @@ static void send_first(struct event_recorder *rec, struct lane *lane)
     submit(r);
 }
 
+/* How many events may be in flight now. */
+static size_t room(const struct event_recorder *rec)
+{
+    const struct event_recorder_options *o = &rec->options;
+    bool late = rec->lanes[false].n * 2 > rec->lanes[false].max;
+    size_t least = MAX(late ? o->max_in_flight / 4 : 0, (size_t)MIN_IN_FLIGHT);
+
+    return o->max_in_flight - MIN(o->urgent ? o->urgent(o->ctx) : 0, o->max_in_flight - least);
+}
+
 /* Events that wait for a retry do not count as in flight: a failing event does not block others. */
 static void pump(struct event_recorder *rec)
 {
     struct lane *normal = &rec->lanes[false], *warnings = &rec->lanes[true];
     int64_t now = loop_now(rec->loop);
+    size_t max = room(rec);
 
-    while (normal->first && rec->stats.in_flight < rec->options.max_in_flight)
+    while (normal->first && rec->stats.in_flight < max)
         send_first(rec, normal);
-    while (warnings->first && rec->stats.in_flight < rec->options.max_in_flight) {
+    while (warnings->first && rec->stats.in_flight < max) {
         int64_t wait = ratelimit_peek(&rec->warnings, now);
 
         if (wait > 0) {
@@ -446,7 +460,7 @@ static void set_defaults(struct event_recorder_options *o)
     o->warning_qps = o->warning_qps != 0 ? o->warning_qps : 50;
     o->warning_burst = o->warning_burst ? o->warning_burst : 100;
     o->max_cache = o->max_cache ? o->max_cache : 20000;
-    o->max_in_flight = o->max_in_flight ? o->max_in_flight : 16;
+    o->max_in_flight = MAX(o->max_in_flight ? o->max_in_flight : 64, (size_t)MIN_IN_FLIGHT);
     o->max_tries = o->max_tries ? o->max_tries : 12;
     o->retry = o->retry ? o->retry : 10 * NSEC_PER_SEC;
     o->finish = o->finish ? o->finish : 360 * NSEC_PER_SEC;

@@ -5,7 +5,8 @@
  * Purpose:   the first occurrence is written as an Event. A repetition within six minutes makes it
  *            a series, which is written when it begins, every half hour, and when it has ended
  *            (upstream: client-go's tools/events broadcaster). Events never block scheduling: few
- *            are in flight at a time, and events that exceed the queue are dropped and counted.
+ *            are in flight at a time, fewer while the server has more urgent writes to answer, and
+ *            events that exceed the queue are dropped and counted.
  *            Warnings, as frequent as failed attempts, have a rate limit and a queue of their own
  *            behind the normal events, which are as frequent as bindings.
  * Ownership: the caller owns the recorder. Arguments are copied.
@@ -37,8 +38,15 @@ struct event_recorder_options {
     double warning_qps;    /* default 50; negative: only the client's limit */
     int64_t warning_burst; /* default 100 */
     size_t max_cache;      /* events remembered for series; default 20000 */
-    size_t max_in_flight;  /* default 16 */
-    int max_tries;         /* default 12 */
+    size_t max_in_flight;  /* default 64 */
+    /*
+     * How many writes are in flight that events must not delay; NULL: none. Events take the place
+     * that they leave of max_in_flight, and at least two: many bindings are written before the
+     * events about them. When the queue is half full it is at least a quarter of max_in_flight.
+     */
+    size_t (*urgent)(void *ctx);
+    void *ctx;       /* of urgent */
+    int max_tries;   /* default 12 */
     int64_t retry;   /* between two attempts of one event, plus up to a quarter; default 10 s */
     int64_t finish;  /* default 6 min */
     int64_t refresh; /* default 30 min */

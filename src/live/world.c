@@ -2,6 +2,8 @@
 /* Builds and frees the world. */
 #include "live/world.h"
 
+#include <unistd.h>
+
 #include "base/log.h"
 #include "live/world_internal.h"
 
@@ -46,7 +48,7 @@ static const struct informer_row informer_rows[] = {
 static bool is_watched(enum kind_id kind, const struct features *features)
 {
     return kind != KIND_DEVICE_TAINT_RULE ||
-           (features && features_enabled(features, "DRADeviceTaintRules"));
+           (features && features->on[FEATURE_DRA_DEVICE_TAINT_RULES]);
 }
 
 static bool has_row(const struct informer_row *rows, size_t n, enum kind_id kind)
@@ -75,11 +77,17 @@ static struct informers *make_informers(struct world *w, const struct features *
     return informers_new(w->client, rows, n, NULL, &informers_sink, w);
 }
 
+/* Pods wait for these; nothing waits for an event. */
+static size_t urgent_writes(void *ctx)
+{
+    const struct world *w = ctx;
+    return write_queue_urgent(w->writes) + w->n_calls;
+}
+
 static int make_parts(struct world *w, const struct world_options *o, struct err *reterr)
 {
     w->pool = pool_new(world_parallelism(o->config));
     struct engine_options engine = {
-        .registry = o->registry,
         .features = o->features,
         .metrics = o->metrics,
         .seed = o->seed,
@@ -91,7 +99,7 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
     int r = mailbox_init(&w->msgs, false);
     if (r < 0)
         return err_set(reterr, r, "mailbox: %s", strerror(-r));
-    r = world_setup_new(w, o->config, o->owner, &w->setup, reterr);
+    r = world_setup_new(w, o->config, o->registry, o->owner, &w->setup, reterr);
     if (r == 0) {
         w->setups = w->setup;
         world_setup_options(w->setup, &engine);
@@ -118,8 +126,9 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
     /* If all requests are limited, statuses and warnings need no limit of their own. */
     double qps = o->kube->qps != 0 ? -1 : 0;
     w->writes = write_queue_new(w->client, &(struct write_queue_options){.status_qps = qps});
-    w->recorder =
-        event_recorder_new(w->event_client, &(struct event_recorder_options){.warning_qps = qps});
+    w->recorder = event_recorder_new(
+        w->event_client,
+        &(struct event_recorder_options){.warning_qps = qps, .urgent = urgent_writes, .ctx = w});
     w->informers = make_informers(w, o->features);
     return 0;
 }
@@ -132,7 +141,7 @@ int world_new(const struct world_options *options, const struct world_callbacks 
     w->config = options->config;
     w->metrics = options->metrics;
     write_metrics_init(&w->write_metrics, options->metrics, options->features);
-    w->registry = options->registry;
+    w->call_limit = options->plugin_call_limit;
     w->callbacks = callbacks;
     w->ctx = ctx;
     world_is_engine_thread_now(w);
@@ -206,8 +215,10 @@ struct world *world_free(struct world *w)
         e = next;
     }
     vec_release(&w->wanted);
-    if (!ended)
-        return NULL; /* a plugin still uses the engine; the process is about to end */
+    if (!ended) { /* plugins use the engine, and their own code */
+        log_flush();
+        _exit(EXIT_FAILURE);
+    }
     engine_free(w->engine);
     pool_free(w->pool);
     mailbox_release(&w->msgs);

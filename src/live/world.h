@@ -6,8 +6,8 @@
  *            engine's thread schedules. Watch events go to the engine through a mailbox; its writes
  *            come back in batches. Scheduling starts when the informers have synced and, with
  *            leader election, this instance leads.
- * Ownership: the world owns engine, clients, informers, event recorder and elector. Configuration
- *            and registry must outlive it.
+ * Ownership: the world owns engine, clients, informers, event recorder and elector. Configurations
+ *            and their registries must live until they are retired.
  * Threading: call all functions on the loop's thread. The world starts and joins the engine's
  *            thread.
  */
@@ -26,12 +26,13 @@ struct world_options {
     struct loop *loop;
     const struct kube_config *kube;
     const struct scheduler_config *config;
-    void *owner; /* owner of config, see world_reload */
-    const struct registry *registry;
+    const struct registry *registry; /* of the configuration's plugins */
+    void *owner;                     /* of config and registry, see world_reload */
     const struct features *features; /* NULL: the defaults */
     const char *version;             /* "1.36.3", for the LeaseCandidate; NULL: none */
     uint64_t seed;
     int64_t max_in_unschedulable; /* ns; 0: the engine's default */
+    int64_t plugin_call_limit;    /* ns: longer calls of plugins are logged; 0: none */
     int64_t max_pd_volumes;       /* KUBE_MAX_PD_VOLS; 0: unset */
     struct metrics *metrics;      /* outlives the world; NULL: no metrics */
 };
@@ -80,17 +81,17 @@ void world_each_pod(const struct world *world, world_pod_fn *fn, void *ctx);
 void world_dump(struct world *world);
 
 /*
- * Switches to another, validated configuration between two attempts: its extenders, profiles and
- * settings replace the current ones. API server and leader election settings do not change. If the
- * new extenders need objects in a form that is not kept, the objects are listed again first.
- * on_reloaded reports the outcome before the replaced configuration is retired. A reload that is
- * superseded while it waits is retired without on_reloaded.
+ * Switches to another, validated configuration between two attempts: its extenders, profiles,
+ * plugins and settings replace the current ones. API server and leader election settings do not
+ * change. If the new extenders need objects in a form that is not kept, the objects are listed
+ * again first. on_reloaded reports the outcome before the replaced configuration is retired. A
+ * reload that is superseded while it waits is retired without on_reloaded.
  *
- * config must live until on_retired is called with its owner. If the reload is refused, by a
- * negative return value or by on_reloaded, it belongs to the caller again.
+ * config and registry must live until on_retired is called with their owner. If the reload is
+ * refused, by a negative return value or by on_reloaded, it belongs to the caller again.
  */
-int world_reload(struct world *world, const struct scheduler_config *config, void *owner,
-                 struct err *reterr) MUST_CHECK;
+int world_reload(struct world *world, const struct scheduler_config *config,
+                 const struct registry *registry, void *owner, struct err *reterr) MUST_CHECK;
 
 /* Health checks. */
 bool world_has_synced(const struct world *world);

@@ -69,6 +69,7 @@ static void api_call_free(struct api_call *c)
         *c->prev = c->next;
         if (c->next)
             c->next->prev = c->prev;
+        c->world->n_calls--;
     }
     free(c);
 }
@@ -120,6 +121,7 @@ static void send_call(void *ctx)
     if (c->next)
         c->next->prev = &c->next;
     w->calls = c;
+    w->n_calls++;
     if (!c->request.kind) {
         struct rest_result unknown = {.code = -EINVAL};
         err_set(&unknown.err, -EINVAL, "berth does not know this resource");

@@ -255,6 +255,7 @@ void *world_engine_main(void *arg)
     struct world *w = arg;
     bool idle = true;
     world_is_engine_thread_now(w);
+    world_watch_calls(w);
     while (!mailbox_closed(&w->msgs)) {
         int64_t until = w->may_schedule ? engine_next_wake(w->engine) : INT64_MAX;
         until = MIN(until, engine_publish_metrics(w->engine));

@@ -22,6 +22,7 @@
 #include "kube/lease/lease_candidate.h"
 #include "kube/watch/informers.h"
 #include "live/blocking.h"
+#include "live/call_report.h"
 #include "live/events.h"
 #include "live/extender.h"
 #include "live/pod_binding.h"
@@ -81,6 +82,7 @@ struct engine_msg {
 struct world_setup {
     struct world *world;
     const struct scheduler_config *config;
+    const struct registry *registry;
     void *owner;
     struct extenders *extenders; /* NULL: none */
     struct world_setup *next;    /* in world.setups */
@@ -131,10 +133,11 @@ struct world {
     struct world_setup *setup;     /* the engine's current one, as far as the loop's thread knows */
     struct world_setup *waiting;   /* waits for objects, not yet in setups; NULL: none */
     struct lease_elector *elector; /* NULL: no leader election */
-    struct lease_candidature *candidature;   /* NULL: not coordinated leader election */
-    struct write_queue *writes;              /* all writes except events */
-    struct api_write *open;                  /* writes in flight */
-    struct api_call *calls;                  /* requests of plugins in flight */
+    struct lease_candidature *candidature; /* NULL: not coordinated leader election */
+    struct write_queue *writes;            /* all writes except events */
+    struct api_write *open;                /* writes in flight */
+    struct api_call *calls;                /* requests of plugins in flight */
+    size_t n_calls;
     struct engine_msg *msgs_out, **msgs_end; /* messages of this loop iteration, not posted yet */
     struct loop_task post_msgs;
     bool leading, scheduling;
@@ -150,7 +153,6 @@ struct world {
     bool started, thread_runs;
     struct mailbox msgs;
     struct pool *pool; /* helper threads for filtering and scoring */
-    const struct registry *registry;
     struct engine *engine;
     /* Used by the engine's thread only. */
     bool may_schedule;
@@ -161,6 +163,9 @@ struct world {
     struct blocking *workers; /* NULL: no plugin has blocked yet */
     /* Any thread: which one is the engine's; before it starts and after it ends, the loop's. */
     atomic_uintptr_t engine_thread;
+
+    int64_t call_limit;
+    struct call_watch *watch; /* of the engine's thread; NULL: none */
 
     /* Kinds that plugins asked for before there were informers. */
     VEC(const struct kind *) wanted;
@@ -210,6 +215,8 @@ void world_free_msgs(struct engine_msg *msg);
 
 /* The calling thread is the engine's from now on. */
 void world_is_engine_thread_now(struct world *w);
+/* The engine's thread, when it starts: reports crashes and slow calls of plugins. */
+void world_watch_calls(struct world *w);
 /* Ports, for any thread. */
 bool world_is_engine_thread(void *world);
 void world_post(void *world, struct engine_post *post);
@@ -232,8 +239,9 @@ void world_cancel_http(struct world *w);
 /* --- world_reload.c --------------------------------------------------------------------------- */
 
 /* Fails if the extenders cannot be created. */
-int world_setup_new(struct world *w, const struct scheduler_config *config, void *owner,
-                    struct world_setup **ret_setup, struct err *reterr) MUST_CHECK;
+int world_setup_new(struct world *w, const struct scheduler_config *config,
+                    const struct registry *registry, void *owner, struct world_setup **ret_setup,
+                    struct err *reterr) MUST_CHECK;
 /* Frees all setups. The engine's thread must not run. */
 void world_free_setups(struct world *w);
 /* Sets the members of options that depend on the setup. */

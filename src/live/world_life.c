@@ -69,6 +69,7 @@ void world_end_thread(struct world *w)
     mailbox_close(&w->msgs);
     pthread_join(w->thread, NULL);
     w->thread_runs = false;
+    w->watch = call_watch_free(w->watch);
     world_is_engine_thread_now(w);
 }
 

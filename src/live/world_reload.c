@@ -18,13 +18,14 @@ static void extender_done(void *ctx, struct extender_answer *answer)
     world_post_msg(ctx, &(struct engine_msg){.kind = ENGINE_MSG_EXTENDER_DONE, .answer = answer});
 }
 
-int world_setup_new(struct world *w, const struct scheduler_config *config, void *owner,
-                    struct world_setup **ret_setup, struct err *reterr)
+int world_setup_new(struct world *w, const struct scheduler_config *config,
+                    const struct registry *registry, void *owner, struct world_setup **ret_setup,
+                    struct err *reterr)
 {
     struct extenders_options options = {
         .configs = config->extenders.v, .n = config->extenders.n, .may_bind = world_may_write};
     struct world_setup *s = xnew(struct world_setup);
-    *s = (struct world_setup){.world = w, .config = config, .owner = owner};
+    *s = (struct world_setup){.world = w, .config = config, .registry = registry, .owner = owner};
     if (options.n) {
         int r = extenders_new(w->loop, &options, extender_done, w, &s->extenders, reterr);
         if (r < 0) {
@@ -45,6 +46,7 @@ static void setup_free(struct world_setup *s)
 void world_setup_options(const struct world_setup *s, struct engine_options *options)
 {
     options->config = s->config;
+    options->registry = s->registry;
     options->owner = (void *)(uintptr_t)s;
     options->extenders = s->extenders ? extenders_specs(s->extenders) : NULL;
     options->n_extenders = s->extenders ? s->config->extenders.n : 0;
@@ -142,13 +144,13 @@ static void drop_waiting(struct world *w)
     w->callbacks->on_retired(w->ctx, owner);
 }
 
-int world_reload(struct world *w, const struct scheduler_config *config, void *owner,
-                 struct err *reterr)
+int world_reload(struct world *w, const struct scheduler_config *config,
+                 const struct registry *registry, void *owner, struct err *reterr)
 {
     struct world_setup *s;
     if (w->ending != ENDING_NONE)
         return err_set(reterr, -ECANCELED, "shutting down");
-    int r = world_setup_new(w, config, owner, &s, reterr);
+    int r = world_setup_new(w, config, registry, owner, &s, reterr);
     if (r < 0)
         return r;
     if (w->waiting)
@@ -231,7 +233,7 @@ void world_switch(struct world *w, struct world_setup *s)
     struct outcome *o = xnew(struct outcome);
     size_t threads = world_parallelism(s->config);
     struct pool *pool = pool_size(w->pool) == threads ? w->pool : pool_new(threads);
-    struct engine_options options = {.registry = w->registry, .ports = world_ports(w)};
+    struct engine_options options = {.ports = world_ports(w)};
     world_setup_options(s, &options);
     options.ports.pool = pool;
     o->setup = s;

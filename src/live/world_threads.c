@@ -20,6 +20,22 @@ bool world_is_engine_thread(void *ctx)
     return atomic_load_explicit(&w->engine_thread, memory_order_relaxed) == (uintptr_t)&self;
 }
 
+static void start_watch(void *ctx)
+{
+    struct world *w = ctx;
+    if (w->watch)
+        call_watch_start(w->watch, w->loop);
+}
+
+void world_watch_calls(struct world *w)
+{
+    call_report_thread();
+    if (w->call_limit <= 0)
+        return;
+    w->watch = call_watch_new(w->call_limit);
+    loop_post(w->loop, start_watch, w);
+}
+
 /* From any thread: without waiting for the end of a loop iteration. */
 static void post_now(struct world *w, const struct engine_msg *msg)
 {

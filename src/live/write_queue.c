@@ -311,6 +311,11 @@ size_t write_queue_unsent(const struct write_queue *q)
     return q->n_unsent;
 }
 
+size_t write_queue_urgent(const struct write_queue *q)
+{
+    return q->n_sent[WRITE_CLASS_BINDING] + q->n_sent[WRITE_CLASS_PROMPT];
+}
+
 /* --- lifecycle -------------------------------------------------------------------------------- */
 
 struct write_queue *write_queue_new(struct rest_client *client,

@@ -87,6 +87,8 @@ void write_queue_add(struct write_queue *queue, struct queued_write *write);
 void write_queue_done(struct write_queue *queue, struct queued_write *write);
 /* Number of waiting writes. */
 size_t write_queue_unsent(const struct write_queue *queue);
+/* Number of started writes that pods wait for: all but statuses. */
+size_t write_queue_urgent(const struct write_queue *queue);
 
 /* The server returned the object in its current state. Takes a reference. */
 void write_queue_set_known(struct write_queue *queue, struct object *object);

@@ -25,13 +25,7 @@ from tap import check, equal, show_log  # noqa: E402
 TIMEOUT = int(os.environ.get("BERTH_TIMEOUT", "180"))
 SANITIZER_FOUND = re.compile(r"(AddressSanitizer|LeakSanitizer|ThreadSanitizer|runtime error:)")
 
-# Plugins that tests about something else run without, on both sides: test_volumes.py, test_devices.py
-# and test_visible.py have them.
-VOLUMES_AND_DEVICES = ("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone",
-                       "DynamicResources")
-PLUGINS = {"multiPoint": {"disabled": [{"name": n} for n in VOLUMES_AND_DEVICES]}}
-PROFILES = [{"schedulerName": "default-scheduler", "percentageOfNodesToScore": 100,
-             "plugins": PLUGINS}]
+PROFILES = [{"schedulerName": "default-scheduler", "percentageOfNodesToScore": 100}]
 
 
 def find_program(name):

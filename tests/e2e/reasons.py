@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Upstream's texts for why a node does not fit a pod; each is reported with the number of nodes."""
 
+import re
+
 CORDONED = "node(s) were unschedulable"
 TAINTED = "node(s) had untolerated taint(s)"
 NO_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
@@ -24,5 +26,6 @@ def nodes_left(total, *reasons):
 
 
 def before_preemption(text):
-    """The part written by the filters, before the part that preemption adds."""
-    return text.partition(" preemption: ")[0]
+    """The part written by the filters, before the part that PostFilter adds: DynamicResources finds
+    no state of its own ("not found") if another plugin refused the pod in PreFilter."""
+    return re.split(r" (?:no new claims to deallocate|preemption: |not found$)", text)[0]

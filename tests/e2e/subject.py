@@ -32,7 +32,7 @@ LATE = int(os.environ.get("BERTH_LATE", "60"))
 def profile(name="default-scheduler", score=None, **args):
     """The default plugins; with `score`, all of them for filtering and only that one for
     scoring. Further arguments are pluginConfig: NodeResourcesFit={...}."""
-    plugins = dict(berth.PLUGINS)
+    plugins = {}
     if score:
         plugins["score"] = {"disabled": [{"name": "*"}], "enabled": [{"name": score}]}
     return {"schedulerName": name, "percentageOfNodesToScore": 100, "plugins": plugins,

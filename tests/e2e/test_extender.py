@@ -35,10 +35,9 @@ ROOM = 1 + ROUNDS // 100    # both share the nodes: chance decides which finds t
 
 def profiles(who, score):
     """With score: only NodeResourcesFit scores. Its weight and the tens of extenders never tie."""
-    plugins = dict(berth.PLUGINS)
-    plugins["score"] = {"disabled": [{"name": "*"}],
-                        "enabled": [{"name": "NodeResourcesFit", "weight": 11}] if score else []}
-    return [{"schedulerName": who, "percentageOfNodesToScore": 100, "plugins": plugins}]
+    plugins = {"disabled": [{"name": "*"}],
+               "enabled": [{"name": "NodeResourcesFit", "weight": 11}] if score else []}
+    return [{"schedulerName": who, "percentageOfNodesToScore": 100, "plugins": {"score": plugins}}]
 
 
 @contextlib.contextmanager

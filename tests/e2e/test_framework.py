@@ -19,7 +19,7 @@ OWN = ("TestPair", "TestNodeLabel", "TestGates", "TestPause")
 
 def profile(name, *plugins, args=None):
     """A profile with the default plugins and these; TestGates replaces SchedulingGates."""
-    section = {"disabled": berth.PLUGINS["multiPoint"]["disabled"] + [{"name": "SchedulingGates"}],
+    section = {"disabled": [{"name": "SchedulingGates"}],
                "enabled": [{"name": p} for p in plugins]}
     return {"schedulerName": name, "percentageOfNodesToScore": 100,
             "plugins": {"multiPoint": section},

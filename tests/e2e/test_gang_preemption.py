@@ -6,7 +6,6 @@ BERTH_SUBJECT=kube-scheduler runs the same tests on the real kube-scheduler. The
 a deleted pod terminates until the test ends it.
 """
 
-import berth
 import subject
 from berth import PODS, events_of, make_node, make_pod, wait_for
 from gangs import GROUPS, gang, members, running, wait_condition, wait_running
@@ -15,13 +14,11 @@ from tap import equal, main, test
 
 GATES = {"GenericWorkload": True, "GangScheduling": True, "WorkloadAwarePreemption": True}
 CLASSES = {"low": 10, "middle": 100, "high": 1000}
-ABSENT = [n for n in berth.VOLUMES_AND_DEVICES if n != "DefaultPreemption"]
 WAITS = ("False", "Unschedulable", "pod group is unschedulable")
 
 
 def profile():
-    return {"schedulerName": "default-scheduler", "percentageOfNodesToScore": 100,
-            "plugins": {"multiPoint": {"disabled": [{"name": n} for n in ABSENT]}}}
+    return {"schedulerName": "default-scheduler", "percentageOfNodesToScore": 100}
 
 
 def group(name, minimum, priority, **spec):

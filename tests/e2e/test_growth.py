@@ -318,6 +318,38 @@ def volumes(n):
                         for i in range(n)]}
 
 
+def bound_claim(i, driver):
+    """A claim and its volume."""
+    return [{"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": f"pv-{i}"},
+             "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteMany"],
+                      "storageClassName": "", "csi": {"driver": driver, "volumeHandle": f"h-{i}"},
+                      "claimRef": {"namespace": "default", "name": f"claim-{i}", "uid": f"claim-{i}"}},
+             "status": {"phase": "Bound"}},
+            {"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+             "metadata": {"name": f"claim-{i}", "namespace": "default", "uid": f"claim-{i}",
+                          "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+             "spec": {"accessModes": ["ReadWriteMany"], "storageClassName": "",
+                      "volumeName": f"pv-{i}", "resources": {"requests": {"storage": "1Gi"}}},
+             "status": {"phase": "Bound"}}]
+
+
+@case
+def drivers_of_a_csi_node(n):
+    """The drivers in use have reached their limits; a pod wants the same volumes, and one others."""
+    def csi_node(limit):
+        return {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": "node-0"},
+                "spec": {"drivers": [{"name": f"d{i}.example.com", "nodeID": "node-0",
+                                      "allocatable": {"count": limit if i == n - 1 else 1}}
+                                     for i in range(8 * n)]}}
+    claims = [o for i in range(n) for o in bound_claim(i, f"d{i}.example.com")]
+    more = bound_claim(n, f"d{n - 1}.example.com")
+    there = volumes(n)
+    other = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": f"claim-{n}"}}]}
+    return (nodes(1) + [csi_node(1)] + claims + more +
+            [pod("there", there, node="node-0"), pod("same", there), pod("other", other)],
+            [csi_node(2)])
+
+
 @case
 def labels_of_a_pod(n):
     labels = {f"k{i}": f"v{i}" for i in range(n)}

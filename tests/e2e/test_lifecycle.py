@@ -423,7 +423,7 @@ def qps_and_burst_hold_it_back(c):
 
 @test
 def two_profiles_serve_two_names_and_leave_others_alone(c):
-    profiles = [{"schedulerName": n, "plugins": berth.PLUGINS} for n in ("default-scheduler", "b")]
+    profiles = [{"schedulerName": n} for n in ("default-scheduler", "b")]
     p = start(c, config=berth.scheduler_config(c, "two", profiles=profiles))
     add_nodes(c, make_node("n0"))
     add_pods(c, make_pod("x", scheduler_name="unknown"))

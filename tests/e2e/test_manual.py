@@ -16,7 +16,7 @@ import berth
 from tap import check, contains, equal, main, skip, test
 from terminal import type_into
 
-COMMANDS = ("scheduler", "simulate", "explain", "config", "bench", "completion")
+COMMANDS = ("scheduler", "simulate", "explain", "config", "plugin", "bench", "completion")
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -50,9 +50,12 @@ class Installed:
         with open(os.path.join(build, "berth"), "w") as f:
             f.write("#!/bin/sh\nexec " + " ".join(berth.command()) + ' "$@"\n')
         os.chmod(os.path.join(build, "berth"), 0o755)
-        # -o: do not build the program here.
+        os.mkdir(os.path.join(build, "lib"))
+        for name in ("libberth.a", "libberth.so.1"):
+            open(os.path.join(build, "lib", name), "w").close()
+        # -o: do not build the program and the libraries here; test_sdk.py has them.
         sh("make", "-C", berth.ROOT, "--no-print-directory", "install-kube-scheduler",
-           f"BUILD={build}", "-o", f"{build}/berth", "-o", "all", f"DESTDIR={self.dir}/to",
+           f"BUILD={build}", "-o", f"{build}/berth", "-o", "all", "-o", "libs", f"DESTDIR={self.dir}/to",
            "PREFIX=/opt/berth", env={**berth.environment(), "MAKEFLAGS": "", "MAKELEVEL": ""})
         self.to = os.path.join(self.dir, "to", "opt", "berth")
         return self
@@ -76,7 +79,9 @@ def make_install_puts_everything_in_its_place(i):
     found = sorted(os.path.relpath(os.path.join(at, f), i.to)
                    for at, _, files in os.walk(i.to) for f in files)
     equal(found, sorted([
-        "bin/berth", "bin/kube-scheduler", "include/berth/plugin.h",
+        "bin/berth", "bin/kube-scheduler", "include/berth/extender.h", "include/berth/plugin.h",
+        "include/berth/scheduler.h", "lib/libberth.a", "lib/libberth.so", "lib/libberth.so.1",
+        "lib/pkgconfig/berth.pc",
         "lib/systemd/system/berth.service",
         "share/bash-completion/completions/berth",
         "share/bash-completion/completions/kube-scheduler",
@@ -84,7 +89,7 @@ def make_install_puts_everything_in_its_place(i):
         "share/fish/vendor_completions.d/kube-scheduler.fish",
         "share/man/man1/berth-bench.1", "share/man/man1/berth-completion.1",
         "share/man/man1/berth-config.1", "share/man/man1/berth-explain.1",
-        "share/man/man1/berth-simulate.1",
+        "share/man/man1/berth-plugin.1", "share/man/man1/berth-simulate.1",
         "share/man/man1/berth.1", "share/man/man8/berth-scheduler.8",
         "share/man/man8/kube-scheduler.8", "share/zsh/site-functions/_berth"]))
     contains(sh(i.path("bin/kube-scheduler"), "--version"), "Kubernetes v1.36")

@@ -19,7 +19,7 @@ GPU = "example.com/gpu"
 def alone(name, plugin, **args):
     """A profile in which this plugin filters with all others and is the only one that scores."""
     made = profile(name, score=plugin, **({plugin: args} if args else {}))
-    made["plugins"]["multiPoint"] = {**made["plugins"]["multiPoint"], "enabled": [{"name": plugin}]}
+    made["plugins"]["multiPoint"] = {"enabled": [{"name": plugin}]}
     return made
 
 

@@ -20,14 +20,13 @@ from tap import check, equal, main, show_log, test
 
 CLASSES = {"bottom": -100, "low": 10, "middle": 100, "high": 1000, "top": 10000}
 WAYS = {"default-scheduler": (), "waits": ("--feature-gates=SchedulerAsyncPreemption=false",)}
-ABSENT = [n for n in berth.VOLUMES_AND_DEVICES if n != "DefaultPreemption"]
 
 
 # ---- the cluster ---------------------------------------------------------------------------------
 
 def profile(name, *without):
     return {"schedulerName": name, "percentageOfNodesToScore": 100,
-            "plugins": {"multiPoint": {"disabled": [{"name": n} for n in (*ABSENT, *without)]}}}
+            "plugins": {"multiPoint": {"disabled": [{"name": n} for n in without]}}}
 
 
 def start(c, way):
@@ -182,8 +181,9 @@ def is_gone(c, name):
 
 
 NO_CPU = "0/1 nodes are available: 1 Insufficient cpu."
-SLOW = " preemption: not eligible due to a terminating pod on the nominated node."
-NO_VICTIMS = (NO_CPU + " preemption: 0/1 nodes are available: "
+SLOW = (" no new claims to deallocate, preemption: not eligible due to a terminating pod on the "
+        "nominated node.")
+NO_VICTIMS = (NO_CPU + " no new claims to deallocate, preemption: 0/1 nodes are available: "
               "1 No preemption victims found for incoming pod.")
 
 
@@ -274,7 +274,8 @@ def equals_are_left_alone(c, way):
 def who_never_preempts_waits_for_room(c, way):
     have(c, make_node("n0", cpu="2"), resident("low", cpu="2"))
     arrive(c, way, "p", priority="polite")
-    pends(c, "p", NO_CPU + " preemption: not eligible due to preemptionPolicy=Never.")
+    pends(c, "p", NO_CPU + " no new claims to deallocate, preemption: not eligible due to "
+          "preemptionPolicy=Never.")
     is_left_alone(c, "low")
     equal(nominated(c, "p"), None, "nomination")
     end(c, "low")
@@ -291,7 +292,8 @@ def why_preemption_does_not_help_is_told_for_every_node(c, way):
          resident("high", "small", cpu="1500m", priority="high"))
     arrive(c, way, "p")
     pends(c, "p", "0/4 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were "
-                  "unschedulable, 2 Insufficient cpu. preemption: 0/4 nodes are available: "
+                  "unschedulable, 2 Insufficient cpu. no new claims to deallocate, preemption: "
+                  "0/4 nodes are available: "
                   "1 Insufficient cpu, 1 No preemption victims found for incoming pod, "
                   "2 Preemption is not helpful for scheduling.")
     is_left_alone(c, "equal", "low", "high")
@@ -408,7 +410,8 @@ def what_is_promised_to_a_pod_is_not_given_to_a_lower_one(c, way):
     is_promised(c, "p", "n0")
     is_evicted(c, "slow", way, "p", "n0")
     arrive(c, way, "q", priority="middle")
-    pends(c, "q", NO_CPU + " preemption: 0/1 nodes are available: 1 Insufficient cpu.")
+    pends(c, "q", NO_CPU + " no new claims to deallocate, preemption: 0/1 nodes are available: "
+          "1 Insufficient cpu.")
     end(c, "p")         # its nominated resources are free
     is_promised(c, "q", "n0")
     end(c, "slow")

@@ -35,8 +35,7 @@ def fit(kind, *names, **more):
     """Profiles that only score free CPU and prefer the emptiest, or the fullest, node."""
     args = {"scoringStrategy": {"type": kind, "resources": [{"name": "cpu", "weight": 1}]}}
     return [{"schedulerName": n,
-             "plugins": {"multiPoint": berth.PLUGINS["multiPoint"],
-                         "score": {"disabled": [{"name": "*"}],
+             "plugins": {"score": {"disabled": [{"name": "*"}],
                                    "enabled": [{"name": "NodeResourcesFit"}]}},
              "pluginConfig": [{"name": "NodeResourcesFit", "args": args}], **more}
             for n in names or ("default-scheduler",)]
@@ -353,8 +352,7 @@ def pods_that_wait_are_kept_and_tried_again_where_that_may_help(c):
     wait_unschedulable(c, "tainted")
     wait_unschedulable(c, "large")
     profiles = fit("LeastAllocated")
-    profiles[0]["plugins"]["multiPoint"] = {
-        "disabled": berth.PLUGINS["multiPoint"]["disabled"] + [{"name": "TaintToleration"}]}
+    profiles[0]["plugins"]["multiPoint"] = {"disabled": [{"name": "TaintToleration"}]}
     write(path, text_of(c, profiles=profiles))
     equal(wait_bound(c, "tainted"), "n0", "without the plugin")
     contains(told(p, RELOADED), "podsMoved=")

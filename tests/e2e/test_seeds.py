@@ -390,7 +390,7 @@ def berth_says_which_plugins_it_lacks_and_where_they_are_named(c):
         done = berth.run("config", "validate", path)
         equal(done.code, 1, "exit code")
         told = re.findall(rf'^{path}:(\d+): profiles\[0\]\.plugins\.\w+\.enabled\[[01]\]: '
-                          r'\w+Plugin "(\w+)" does not exist \(it is not a plugin .* compile in .*\)$',
+                          r'\w+Plugin "(\w+)" does not exist \(it is not a plugin .* load your own .*\)$',
                           done.out, re.M)
         # Under "plugins:" each is reported in its own line; pluginConfig may report it again.
         lines = text.split("pluginConfig:")[0].splitlines()

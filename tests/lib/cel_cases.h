@@ -23,6 +23,7 @@ struct evaluation {
 static const struct evaluation evaluations[] = {
     /* expression, lists, matches, error, cost, largest cost */
     {"true", false, true, NULL, 0, 0u},
+    {"!!-1 == -1", false, true, NULL, 1, 1u},
     {"device.driver == \"dra.example.com\"", false, true, NULL, 4, 4u},
     {"device.attributes[\"dra.example.com\"].model == \"a100\"", false, true, NULL, 5, 5u},
     {"device.attributes[\"nope\"].model == \"a100\"", false, false, "no such key: model", 5, 5u},
@@ -75,6 +76,12 @@ static const struct evaluation evaluations[] = {
     {"int(\"12\") == 12", false, true, NULL, 1, 2u},
     {"duration(\"1h\") > duration(\"1m\")", false, true, NULL, 1, 3u},
     {"timestamp(\"2020-01-01T00:00:00Z\").getFullYear() == 2020", false, true, NULL, 2, 3u},
+    {"\"%s\".format([timestamp(\"2023-06-15T12:30:00.5+02:00\")]) == "
+     "\"2023-06-15T12:30:00.5+02:00\"",
+     false, true, NULL, 4, 15u},
+    {"\"%s\".format([[timestamp(\"2023-06-15T12:30:00-03:30\"), duration(\"90m\")]]) == "
+     "\"[timestamp(\\\"2023-06-15T12:30:00-03:30\\\"), duration(\\\"5400s\\\")]\"",
+     false, true, NULL, 7, 29u},
     {"string(timestamp(\"2020-01-01T00:00:00+02:00\")) == \"2020-01-01T00:00:00+02:00\"", false,
      true, NULL, 3, 5u},
     {"1/0 == 1", false, false, "division by zero", 2, 2u},
@@ -332,6 +339,9 @@ struct refusal {
 };
 
 static const struct refusal refusals[] = {
+    {"!-1", false,
+     "compilation failed: ERROR: <input>:1:1: found no matching overload for '!_' applied to "
+     "'(int)'\n | !-1\n | ^"},
     {"device.foo", false,
      "compilation failed: ERROR: <input>:1:7: undefined field 'foo'\n | device.foo\n | ......^"},
     {"1", false, "must evaluate to bool or the unknown type, not int"},

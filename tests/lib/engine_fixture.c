@@ -112,6 +112,35 @@ static void port_retired(void *ctx, void *owner)
     vec_push(&f->retired, owner);
 }
 
+static void port_work(void *ctx, struct engine_work *work)
+{
+    struct fixture *f = ctx;
+    vec_push(&f->works, work);
+}
+
+static void port_post(void *ctx, struct engine_post *post)
+{
+    struct fixture *f = ctx;
+    vec_push(&f->posts, post);
+}
+
+static bool port_is_engine_thread(void *ctx)
+{
+    return !((const struct fixture *)ctx)->foreign;
+}
+
+static void port_http_get(void *ctx, uint64_t id, const struct berth_http_get *get)
+{
+    struct fixture *f = ctx;
+    vec_push(&f->gets, xasprintf("%llu %.*s", (unsigned long long)id, BERTH_STR_ARG(get->url)));
+}
+
+static void port_watch(void *ctx, const struct kind *kind)
+{
+    struct fixture *f = ctx;
+    vec_push(&f->watched, kind);
+}
+
 void fixture_init_parts(struct fixture *f, const struct fixture_parts *parts)
 {
     struct err err = {0};
@@ -138,6 +167,11 @@ void fixture_init_parts(struct fixture *f, const struct fixture_parts *parts)
                   .now = port_now,
                   .submit = port_submit,
                   .call_extender = port_call_extender,
+                  .http_get = port_http_get,
+                  .watch = port_watch,
+                  .post = port_post,
+                  .is_engine_thread = port_is_engine_thread,
+                  .work = parts->workers ? port_work : NULL,
                   .call_api = port_call_api,
                   .decided = port_decided,
                   .retired = port_retired,
@@ -201,6 +235,16 @@ struct berth_handle *fixture_handle(struct fixture *f)
 
 void fixture_release(struct fixture *f)
 {
+    for (size_t i = 0; i < f->works.n; i++)
+        engine_work_drop(f->works.v[i]);
+    for (size_t i = 0; i < f->posts.n; i++)
+        engine_post_free(f->posts.v[i]);
+    for (size_t i = 0; i < f->gets.n; i++)
+        free(f->gets.v[i]);
+    vec_release(&f->works);
+    vec_release(&f->posts);
+    vec_release(&f->gets);
+    vec_release(&f->watched);
     engine_free(f->engine);
     metrics_free(f->metrics);
     for (size_t i = 0; i < f->requests.n; i++) {

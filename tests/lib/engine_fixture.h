@@ -57,9 +57,14 @@ struct fixture {
     size_t n_looked;  /* writes before this one need no answer or were answered */
     VEC(struct fixture_call) calls;
     VEC(struct fixture_request) requests;
-    VEC(char *) logs;      /* "3 Message key=value", "E Message key=value" */
-    VEC(char *) decisions; /* "ns/pod -> node" or "ns/pod: message" */
-    VEC(void *) retired;   /* owners of configurations that are no longer used */
+    VEC(char *) logs;                 /* "3 Message key=value", "E Message key=value" */
+    VEC(char *) decisions;            /* "ns/pod -> node" or "ns/pod: message" */
+    VEC(void *) retired;              /* owners of configurations that are no longer used */
+    VEC(struct engine_work *) works;  /* for workers, in order; the test runs them */
+    VEC(struct engine_post *) posts;  /* of other threads */
+    VEC(char *) gets;                 /* HTTP requests of plugins: "7 http://…" */
+    VEC(const struct kind *) watched; /* kinds that plugins asked for */
+    bool foreign;                     /* calls of plugins come from another thread */
 };
 
 /* Options of the engine; zero: the default. */
@@ -71,6 +76,7 @@ struct fixture_parts {
     size_t n_extenders;
     const char *gates;
     bool uncounted;
+    bool workers; /* calls that may block are in fixture.works */
 };
 void fixture_init_parts(struct fixture *f, const struct fixture_parts *parts);
 /* config: YAML text of a KubeSchedulerConfiguration, or NULL for the defaults. Fails the test on

@@ -110,7 +110,7 @@ func (b *berth) run(c *testCase) ([]*attempt, error) {
 	}
 	if c.attempts() > 1 {
 		if n := len(all); n > 0 && len(untilTooMany(all, c.attempts())) == n {
-			all[n-1].Claims = resultsOf(claims)
+			all[n-1].Claims = claims
 		}
 		return untilTooMany(all, c.attempts()), nil
 	}
@@ -122,7 +122,7 @@ func (b *berth) run(c *testCase) ([]*attempt, error) {
 		}
 	}
 	if len(first) > 0 && len(first) == len(all) {
-		first[len(first)-1].Claims = resultsOf(claims)
+		first[len(first)-1].Claims = claims
 	}
 	return first, nil
 }

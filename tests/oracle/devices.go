@@ -14,6 +14,7 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
@@ -144,17 +145,55 @@ func fieldAt[T any](v reflect.Value, name string) T {
 	return *(*T)(unsafe.Pointer(v.FieldByName(name).UnsafeAddr()))
 }
 
-// allocate does what PreBind does after Reserve.
-func (r *run) allocate(state fwk.CycleState, pod *corev1.Pod, node string) error {
+// claimsOf returns the pod's claims in this attempt; the last may be for extended resources.
+func claimsOf(state fwk.CycleState) (v reflect.Value, claims []*resourceapi.ResourceClaim, owned int) {
 	data, err := state.Read(dynamicresources.Name)
 	if err != nil {
-		return nil
+		return reflect.Value{}, nil, 0
 	}
-	v := reflect.ValueOf(data).Elem()
+	v = reflect.ValueOf(data).Elem()
 	store := v.FieldByName("claims")
-	claims, owned := fieldAt[[]*resourceapi.ResourceClaim](store, "claims"), fieldAt[int](store, "numUserOwned")
-	infos := v.FieldByName("informationsForClaim")
+	return v, fieldAt[[]*resourceapi.ResourceClaim](store, "claims"), fieldAt[int](store, "numUserOwned")
+}
+
+// anyClaim: PostFilter may deallocate one of several claims, and upstream picks any.
+func anyClaim(state fwk.CycleState, pod *corev1.Pod) bool {
+	v, claims, owned := claimsOf(state)
+	n := 0
+	for i, c := range claims {
+		unavailable := fieldAt[sets.Set[int]](v, "unavailableClaims").Has(i)
+		users := c.Status.ReservedFor
+		if unavailable && (i >= owned || len(users) == 0 || len(users) == 1 && users[0].UID == pod.UID) {
+			n++
+		}
+	}
+	return n > 1
+}
+
+func allocates(state fwk.CycleState) bool {
+	_, claims, _ := claimsOf(state)
+	return slices.ContainsFunc(claims, func(c *resourceapi.ResourceClaim) bool { return c.Status.Allocation == nil })
+}
+
+// allocatesTwice: the pod names a claim twice that is not allocated. Upstream finds devices for both,
+// and fails in PreBind.
+func allocatesTwice(state fwk.CycleState) bool {
+	_, claims, _ := claimsOf(state)
+	seen := map[string]bool{}
+	for _, c := range claims {
+		if c.Status.Allocation == nil && seen[c.Name] {
+			return true
+		}
+		seen[c.Name] = true
+	}
+	return false
+}
+
+// allocate does what PreBind does after Reserve.
+func (r *run) allocate(state fwk.CycleState, pod *corev1.Pod, node string) error {
+	v, claims, owned := claimsOf(state)
 	for i, claim := range claims {
+		infos := v.FieldByName("informationsForClaim")
 		allocation := fieldAt[*resourceapi.AllocationResult](infos.Index(i), "allocation")
 		uid := claim.UID
 		if i >= owned {
@@ -208,6 +247,17 @@ type claimResult struct {
 	Requests   any            `json:"requests,omitempty"`
 	Allocation map[string]any `json:"allocation,omitempty"`
 	Reserved   []string       `json:"reserved,omitempty"`
+	// Of a pod: what its claims take of the node.
+	OfNode any `json:"ofNode,omitempty"`
+}
+
+// ofNode: quantities in their canonical form, whatever they were computed from.
+func ofNode(pod *corev1.Pod) any {
+	var result any
+	if err := json.Unmarshal(encode(pod.Status.NodeAllocatableResourceClaimStatuses), &result); err != nil {
+		panic(err)
+	}
+	return result
 }
 
 func resultOf(claim *resourceapi.ResourceClaim) (string, claimResult) {
@@ -232,8 +282,13 @@ func resultOf(claim *resourceapi.ResourceClaim) (string, claimResult) {
 	return name, result
 }
 
-func resultsOf(claims []*resourceapi.ResourceClaim) map[string]claimResult {
+func resultsOf(claims []*resourceapi.ResourceClaim, pods []*corev1.Pod) map[string]claimResult {
 	results := map[string]claimResult{}
+	for _, p := range pods {
+		if len(p.Status.NodeAllocatableResourceClaimStatuses) > 0 {
+			results["pod "+p.Namespace+"/"+p.Name] = claimResult{OfNode: ofNode(p)}
+		}
+	}
 	for _, c := range claims {
 		name, result := resultOf(c)
 		results[name] = result
@@ -243,12 +298,16 @@ func resultsOf(claims []*resourceapi.ResourceClaim) map[string]claimResult {
 
 func (r *run) claimResults() map[string]claimResult {
 	var claims []*resourceapi.ResourceClaim
+	var pods []*corev1.Pod
 	for _, object := range r.known {
-		if claim, ok := object.(*resourceapi.ResourceClaim); ok {
-			claims = append(claims, claim)
+		switch o := object.(type) {
+		case *resourceapi.ResourceClaim:
+			claims = append(claims, o)
+		case *corev1.Pod:
+			pods = append(pods, o)
 		}
 	}
-	return resultsOf(claims)
+	return resultsOf(claims, pods)
 }
 
 func compareClaims(u, b map[string]claimResult, list *differences) {
@@ -259,8 +318,10 @@ func compareClaims(u, b map[string]claimResult, list *differences) {
 	}
 }
 
-// splitClaims separates the claims at the end of berth's output from the attempts.
-func splitClaims(text []byte) (attempts []byte, claims []*resourceapi.ResourceClaim, err error) {
+// splitClaims separates the claims and pods at the end of berth's output from the attempts.
+func splitClaims(text []byte) (attempts []byte, results map[string]claimResult, err error) {
+	var claims []*resourceapi.ResourceClaim
+	var pods []*corev1.Pod
 	for len(text) > 0 {
 		line, rest := text, []byte(nil)
 		if at := slices.Index(text, '\n'); at >= 0 {
@@ -268,15 +329,25 @@ func splitClaims(text []byte) (attempts []byte, claims []*resourceapi.ResourceCl
 		}
 		text = rest
 		var head struct{ Kind string }
-		if json.Unmarshal(line, &head) == nil && head.Kind == "ResourceClaim" {
+		if json.Unmarshal(line, &head) != nil {
+			head.Kind = ""
+		}
+		switch head.Kind {
+		case "ResourceClaim":
 			claim := &resourceapi.ResourceClaim{}
 			if err := json.Unmarshal(line, claim); err != nil {
 				return nil, nil, fmt.Errorf("a claim that berth wrote is not understood: %w", err)
 			}
 			claims = append(claims, claim)
-			continue
+		case "Pod":
+			pod := &corev1.Pod{}
+			if err := json.Unmarshal(line, pod); err != nil {
+				return nil, nil, fmt.Errorf("a pod that berth wrote is not understood: %w", err)
+			}
+			pods = append(pods, pod)
+		default:
+			attempts = append(attempts, line...)
 		}
-		attempts = append(attempts, line...)
 	}
-	return attempts, claims, nil
+	return attempts, resultsOf(claims, pods), nil
 }

@@ -2,7 +2,12 @@
 
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/kubernetes/pkg/features"
+)
 
 // Devices: slices, classes and claims, and pods that use them. Few devices, so that they run out.
 
@@ -12,7 +17,7 @@ type devices struct {
 	slices int
 	pools  []devicePool    // of all slices so far
 	extra  []any           // objects that belong to pods drawn since
-	taken  map[string]bool // devices of allocated claims: no two have the same
+	taken  map[string]bool // devices of allocated claims
 }
 
 type devicePool struct {
@@ -162,6 +167,9 @@ func (g *generator) pool(pool devicePool, where tree) []any {
 		devices := []any{}
 		for range g.between(0, 3) {
 			name := fmt.Sprintf("d%d", number)
+			if g.mapsToNodes() && pool.driver != deviceDrivers[0] {
+				name = "n" + name // upstream looks devices up without their driver
+			}
 			number++
 			pool.devices = append(pool.devices, name)
 			devices = append(devices, g.device(name, where, counters))
@@ -246,6 +254,35 @@ func (g *generator) deviceCapacity(d tree) {
 	if g.about("multiple") {
 		d["allowMultipleAllocations"] = true
 	}
+	if g.mapsToNodes() && g.about("mappings") {
+		g.deviceMappings(d, capacity)
+	}
+}
+
+// mapsToNodes: devices may take cpu and memory of their node.
+func (g *generator) mapsToNodes() bool {
+	return utilfeature.DefaultFeatureGate.Enabled(features.DRANodeAllocatableResources)
+}
+
+// deviceMappings: at most one that upstream refuses, since it takes them in any order.
+func (g *generator) deviceMappings(d, capacity tree) {
+	mappings := tree{}
+	for _, name := range some(g.draw, 3, "cpu", "memory", "ephemeral-storage", "hugepages-2Mi") {
+		m := tree{}
+		if g.chance(0.85) {
+			m["allocationMultiplier"] = pick(g.draw, "1", "2", "100m", "1500m", "1Gi", "64Mi", "3Ki", "0.5", "1e3")
+			if name == "cpu" {
+				m["allocationMultiplier"] = pick(g.draw, "1", "2", "100m", "1500m", "0.001")
+			}
+		}
+		if d["allowMultipleAllocations"] == true && len(capacity) > 0 && g.chance(0.5) || len(mappings) == 0 && g.chance(0.03) {
+			m["capacityKey"] = pick(g.draw, capacityNames...)
+		}
+		mappings[name] = m
+	}
+	if len(mappings) > 0 {
+		d["nodeAllocatableResourceMappings"] = mappings
+	}
 }
 
 // ---- claims --------------------------------------------------------------------------------------
@@ -276,7 +313,7 @@ func (g *generator) allocated(spec, status tree) {
 	}
 	device := pick(g.draw, pool.devices...)
 	key := pool.driver + " " + pool.name + " " + device
-	if g.devices.taken[key] {
+	if g.devices.taken[key] && !(g.about("heldTwice") && g.chance(0.5)) {
 		return
 	}
 	g.devices.taken[key] = true
@@ -295,8 +332,7 @@ func (g *generator) allocated(spec, status tree) {
 		allocation["nodeSelector"] = g.deviceSelector()
 	}
 	status["allocation"] = allocation
-	// Of several that PostFilter may deallocate upstream picks any.
-	if len(g.devices.taken) > 1 || g.chance(0.3) {
+	if g.chance(0.6) {
 		status["reservedFor"] = []any{tree{"resource": "pods", "name": "other", "uid": "other"}}
 	}
 }
@@ -396,8 +432,7 @@ func (g *generator) addClaims(pod tree) {
 	for i := range pick(g.draw, 1, 1, 1, 2, 3) {
 		entry := fmt.Sprintf("e%d", i)
 		if g.chance(0.5) {
-			// No claim twice: upstream cannot bind such a pod.
-			if name := g.deviceClaimFor(meta["namespace"].(string)); !used[name] {
+			if name := g.deviceClaimFor(meta["namespace"].(string)); !used[name] || g.about("claimTwice") {
 				used[name] = true
 				list = append(list, tree{"name": entry, "resourceClaimName": name})
 			}
@@ -409,8 +444,34 @@ func (g *generator) addClaims(pod tree) {
 		}
 	}
 	spec["resourceClaims"] = list
+	if g.mapsToNodes() {
+		g.referToClaims(spec, list)
+	}
 	if len(statuses) > 0 {
 		status["resourceClaimStatuses"] = statuses
+	}
+}
+
+// referToClaims: most claims are used by a container, some by several.
+func (g *generator) referToClaims(spec tree, entries []any) {
+	var containers []tree
+	for _, key := range []string{"initContainers", "containers"} {
+		list, _ := spec[key].([]any)
+		for _, c := range list {
+			containers = append(containers, c.(tree))
+		}
+	}
+	for _, e := range entries {
+		for range pick(g.draw, 0, 1, 1, 1, 1, 1, 1, 2) {
+			c := pick(g.draw, containers...)
+			resources, _ := c["resources"].(tree)
+			if resources == nil {
+				resources = tree{}
+				c["resources"] = resources
+			}
+			list, _ := resources["claims"].([]any)
+			resources["claims"] = append(list, tree{"name": e.(tree)["name"]})
+		}
 	}
 }
 
@@ -464,8 +525,10 @@ func (g *generator) generatedClaim(meta tree, entry string) tree {
 	}
 	name := claimName{meta["namespace"].(string), meta["name"].(string) + "-" + entry}
 	o := g.deviceClaim(name)
-	delete(o["status"].(tree), "allocation") // at most one that may be deallocated
-	delete(o["status"].(tree), "reservedFor")
+	if g.chance(0.7) {
+		delete(o["status"].(tree), "allocation")
+		delete(o["status"].(tree), "reservedFor")
+	}
 	owner := tree{"apiVersion": "v1", "kind": "Pod", "name": meta["name"], "uid": meta["uid"], "controller": true}
 	if g.about("strangers") && g.chance(0.3) {
 		owner["uid"] = "another"

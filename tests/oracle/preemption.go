@@ -258,6 +258,9 @@ func (r *run) fail(p *spiedProfile, info *framework.QueuedPodInfo, state fwk.Cyc
 				return err
 			}
 			a.PostFilter, a.Message = p.preemption.report(result, status), err.Error()
+			if anyClaim(state, info.Pod) {
+				a.last, r.ended = true, true
+			}
 			if p.preemption.wrong != "" {
 				return errors.New(p.preemption.wrong)
 			}

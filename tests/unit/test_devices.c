@@ -339,12 +339,28 @@ static struct object *random_slice(struct rand *r)
         rand_below(r, 3)
             ? ""
             : ",'consumesCounters':[{'counterSet':'s','counters':{'c':{'value':'1'}}}]";
-    const char *one = textf("{'name':'%s','nodeName':'n1'%s}", rand_below(r, 4) ? "a" : "b", used);
+    const char *shared = rand_below(r, 3) ? "" : ",'allowMultipleAllocations':true";
+    const char *one = textf("{'name':'%s','nodeName':'n1'%s%s},{'name':'c%d','nodeName':'n0'}",
+                            rand_below(r, 4) ? "a" : "b", used, shared, (int)rand_below(r, 5));
     return object_jsonf(KIND_RESOURCE_SLICE,
                         "{'metadata':{'name':'s%d'},'spec':{'driver':'d','pool':{'name':'p%d',"
                         "'generation':%d,'resourceSliceCount':%d},%s,'devices':[%s]}}",
-                        (int)rand_below(r, 5), (int)rand_below(r, 2), (int)rand_below(r, 2),
-                        1 + (int)rand_below(r, 2), reaches[rand_below(r, ARRAY_LEN(reaches))], one);
+                        (int)rand_below(r, 5), rand_below(r, 3) == 0, rand_below(r, 4) == 0,
+                        1 + (int)rand_below(r, 3), reaches[rand_below(r, ARRAY_LEN(reaches))], one);
+}
+
+/* What the allocator remembers of a node, if anything, is what a search finds. */
+static bool recalls(const struct allocator *a, const struct object *where,
+                    enum allocation_verdict verdict, int64_t score)
+{
+    struct recalled r = {.asked = 4, .nodes = {[2] = object_node(where)}, .first = 64};
+    allocator_recall(a, &r);
+    uint64_t any = r.found | r.none | r.failed;
+    if (!any)
+        return true;
+    return any == 4 && r.found == (verdict == ALLOCATION_FOUND ? 4 : 0) &&
+           r.none == (verdict == ALLOCATION_NONE ? 4 : 0) &&
+           (verdict != ALLOCATION_FOUND || r.scores[2] == score);
 }
 
 /* The same verdict and device on the node's kept view and on one made for a copy of the node. */
@@ -354,11 +370,14 @@ static bool agrees(struct fixture *f, struct object *c, const struct object *whe
     struct allocator *a = allocator_new(f->devices, claims, 1);
     struct node copy = *object_node(where);
     struct allocation x = {.arena = &f->arena}, y = {.arena = &f->arena}, z = {0};
-    enum allocation_verdict remembered = allocator_allocate(a, object_node(where), &z);
-    enum allocation_verdict kept = allocator_allocate(a, object_node(where), &x);
     enum allocation_verdict anew = allocator_allocate(a, &copy, &y);
+    bool recalled = recalls(a, where, anew, y.score);
+    enum allocation_verdict remembered = allocator_allocate(a, object_node(where), &z);
+    recalled = recalled && recalls(a, where, anew, y.score);
+    enum allocation_verdict kept = allocator_allocate(a, object_node(where), &x);
     allocator_free(a);
-    if (kept != anew || kept != remembered || !str_eq(x.error, y.error))
+    if (!recalled || kept != anew || kept != remembered || !str_eq(x.error, y.error) ||
+        x.score != y.score || z.score != y.score)
         return false;
     return kept != ALLOCATION_FOUND ||
            (str_eq(x.results[0].devices.results.v[0].device,
@@ -366,21 +385,44 @@ static bool agrees(struct fixture *f, struct object *c, const struct object *whe
             str_eq(x.results[0].devices.results.v[0].pool, y.results[0].devices.results.v[0].pool));
 }
 
+static const char *const random_requests[] = {
+    ONE,
+    "[{'name':'r','exactly':{'deviceClassName':'any','allocationMode':'All'}}]",
+    "[{'name':'r','exactly':{'deviceClassName':'any','allocationMode':'ExactCount','count':2}}]",
+    "[{'name':'r','firstAvailable':["
+    "{'name':'x','deviceClassName':'a','allocationMode':'ExactCount','count':1},"
+    "{'name':'y','deviceClassName':'any','allocationMode':'ExactCount','count':2},"
+    "{'name':'z','deviceClassName':'any','allocationMode':'ExactCount','count':1}]}]",
+};
+
+static void random_take(struct fixture *f, struct rand *r)
+{
+    static const char *const names[] = {"a", "b", "c0", "c1", "c2", "c3", "c4"};
+    struct allocation_result t = taken(names[rand_below(r, ARRAY_LEN(names))], &f->arena);
+    t.devices.results.v[0].pool = rand_below(r, 2) ? STR("p0") : STR("p1");
+    if (rand_below(r, 3) == 0)
+        t.devices.results.v[0].share_id = STR("x");
+    (rand_below(r, 3) ? devices_take : devices_give_back)(f->devices, &t);
+}
+
+#define RANDOM_NODES 4
+
 static bool random_changes(struct rand *r, size_t size, void *ctx UNUSED)
 {
     struct fixture f;
     setup(&f);
     class(&f, "any", "*");
-    struct object *nodes[2] = {node(&f, "n0"), node(&f, "n1")};
-    struct object *c =
-        claim(rand_below(r, 2)
-                  ? ONE
-                  : "[{'name':'r','exactly':{'deviceClassName':'any','allocationMode':'All'}}]");
+    class(&f, "a", "a");
+    struct object *nodes[RANDOM_NODES] = {node(&f, "n0"), node(&f, "n1"), node(&f, "n2"),
+                                          node(&f, "n3")};
+    struct object *claims[ARRAY_LEN(random_requests)];
+    for (size_t i = 0; i < ARRAY_LEN(claims); i++)
+        claims[i] = claim(random_requests[i]);
     bool ok = true;
     for (size_t i = 0; i < size && ok; i++) {
-        size_t which = rand_below(r, 2);
+        size_t which = rand_below(r, RANDOM_NODES);
         struct object *s = random_slice(r);
-        switch (rand_below(r, 6)) {
+        switch (rand_below(r, 8)) {
         case 0:
             nodes[which] = put(
                 &f, object_jsonf(KIND_NODE, "{'metadata':{'name':'n%zu','labels':{'zone':'%s'}}}",
@@ -389,19 +431,22 @@ static bool random_changes(struct rand *r, size_t size, void *ctx UNUSED)
         case 1:
             devices_object_changed(f.devices, s, NULL);
             break;
-        case 2: {
-            struct allocation_result t = taken(rand_below(r, 2) ? "a" : "b", &f.arena);
-            t.devices.results.v[0].pool = rand_below(r, 2) ? STR("p0") : STR("p1");
-            (rand_below(r, 2) ? devices_take : devices_give_back)(f.devices, &t);
+        case 2:
+        case 3:
+        case 4:
+            random_take(&f, r);
             break;
-        }
         default:
             put(&f, object_ref(s));
         }
         object_unref(s);
-        ok = agrees(&f, c, nodes[0]) && agrees(&f, c, nodes[1]);
+        /* Not all are asked after every change: some verdicts are older. */
+        for (size_t k = 0; k < RANDOM_NODES && ok; k++)
+            if (rand_below(r, 2))
+                ok = agrees(&f, claims[rand_below(r, ARRAY_LEN(claims))], nodes[k]);
     }
-    object_unref(c);
+    for (size_t i = 0; i < ARRAY_LEN(claims); i++)
+        object_unref(claims[i]);
     teardown(&f);
     return ok;
 }
@@ -409,6 +454,116 @@ static bool random_changes(struct rand *r, size_t size, void *ctx UNUSED)
 static void what_is_kept_is_what_is_made_anew(void **state UNUSED)
 {
     assert_true(prop_run("random changes", 300, random_changes, NULL));
+}
+
+/* --- searches that are not needed ------------------------------------------------------------- */
+
+static bool count_steps(void *ctx)
+{
+    ++*(size_t *)ctx;
+    return false;
+}
+
+/* Does the answer take a search? */
+static bool searches(struct fixture *f, struct object *c, const struct object *where,
+                     enum allocation_verdict expected)
+{
+    const struct resource_claim *claims[] = {object_resource_claim(c)};
+    struct allocator *a = allocator_new(f->devices, claims, 1);
+    size_t steps = 0;
+    struct allocation result = {.cancelled = count_steps, .ctx = &steps};
+    assert_int_equal(allocator_allocate(a, object_node(where), &result), expected);
+    allocator_free(a);
+    return steps > 0;
+}
+
+static void nodes_that_see_the_same_share_a_verdict(void **state UNUSED)
+{
+    struct fixture f;
+    setup(&f);
+    class(&f, "any", "*");
+    const struct object *n[3] = {node(&f, "n0"), node(&f, "n1"), node(&f, "n2")};
+    struct object *c = claim(ONE);
+    put(&f, slice("s", "p", "'allNodes':true", "[{'name':'x'},{'name':'y'}]"));
+    struct allocation_result x = taken("x", &f.arena), y = taken("y", &f.arena);
+    for (int i = 0; i < 2; i++) {
+        assert_true(searches(&f, c, n[0], ALLOCATION_FOUND));
+        assert_false(searches(&f, c, n[1], ALLOCATION_FOUND));
+        assert_false(searches(&f, c, n[2], ALLOCATION_FOUND));
+        devices_take(f.devices, i == 0 ? &x : &y);
+    }
+    assert_true(searches(&f, c, n[0], ALLOCATION_NONE));
+    assert_false(searches(&f, c, n[1], ALLOCATION_NONE));
+    devices_take(f.devices, &y);
+    assert_false(searches(&f, c, n[2], ALLOCATION_NONE));
+    devices_give_back(f.devices, &x);
+    assert_true(searches(&f, c, n[2], ALLOCATION_FOUND));
+    /* A node with a device of its own no longer sees the same. */
+    put(&f, slice("t", "q", "'nodeName':'n1'", "[{'name':'z'}]"));
+    devices_take(f.devices, &x);
+    assert_true(searches(&f, c, n[0], ALLOCATION_NONE));
+    assert_true(searches(&f, c, n[1], ALLOCATION_FOUND));
+    assert_false(searches(&f, c, n[2], ALLOCATION_NONE));
+    object_unref(c);
+    teardown(&f);
+}
+
+static void a_device_that_is_taken_concerns_its_node(void **state UNUSED)
+{
+    struct fixture f;
+    setup(&f);
+    class(&f, "any", "*");
+    const struct object *n[2] = {node(&f, "n0"), node(&f, "n1")};
+    struct object *c = claim(ONE);
+    /* One pool with slices for both nodes, and one that all nodes reach, which is tried later. */
+    for (int i = 0; i < 2; i++)
+        put(&f, object_jsonf(KIND_RESOURCE_SLICE,
+                             "{'metadata':{'name':'s%d'},'spec':{'driver':'d','pool':{'name':'p',"
+                             "'generation':1,'resourceSliceCount':2},'nodeName':'n%d','devices':"
+                             "[{'name':'x%d'}]}}",
+                             i, i, i));
+    put(&f, slice("w", "q", "'allNodes':true", "[{'name':'y'}]"));
+    struct allocation_result x = taken("x0", &f.arena), y = taken("y", &f.arena);
+    y.devices.results.v[0].pool = STR("q");
+    assert_true(searches(&f, c, n[0], ALLOCATION_FOUND));
+    assert_true(searches(&f, c, n[1], ALLOCATION_FOUND));
+    devices_take(f.devices, &x);
+    assert_true(searches(&f, c, n[0], ALLOCATION_FOUND));
+    assert_false(searches(&f, c, n[1], ALLOCATION_FOUND));
+    devices_take(f.devices, &y);
+    assert_true(searches(&f, c, n[0], ALLOCATION_NONE));
+    assert_false(searches(&f, c, n[1], ALLOCATION_FOUND));
+    object_unref(c);
+    teardown(&f);
+}
+
+static void a_device_that_consumes_counters_concerns_all_nodes_of_its_pool(void **state UNUSED)
+{
+    struct fixture f;
+    setup(&f);
+    class(&f, "any", "*");
+    const struct object *n[2] = {node(&f, "n0"), node(&f, "n1")};
+    struct object *c = claim(ONE);
+    put(&f, object_jsonf(KIND_RESOURCE_SLICE,
+                         "{'metadata':{'name':'c'},'spec':{'driver':'d','pool':{'name':'p',"
+                         "'generation':1,'resourceSliceCount':3},'allNodes':true,'sharedCounters':"
+                         "[{'name':'s','counters':{'c':{'value':'1'}}}]}}"));
+    for (int i = 0; i < 2; i++)
+        put(&f, object_jsonf(KIND_RESOURCE_SLICE,
+                             "{'metadata':{'name':'s%d'},'spec':{'driver':'d','pool':{'name':'p',"
+                             "'generation':1,'resourceSliceCount':3},'nodeName':'n%d','devices':"
+                             "[{'name':'x%d','consumesCounters':[{'counterSet':'s','counters':"
+                             "{'c':{'value':'1'}}}]}]}}",
+                             i, i, i));
+    struct allocation_result x = taken("x0", &f.arena);
+    assert_true(searches(&f, c, n[1], ALLOCATION_FOUND));
+    assert_false(searches(&f, c, n[1], ALLOCATION_FOUND));
+    devices_take(f.devices, &x);
+    assert_true(searches(&f, c, n[1], ALLOCATION_NONE));
+    devices_give_back(f.devices, &x);
+    assert_true(searches(&f, c, n[1], ALLOCATION_FOUND));
+    object_unref(c);
+    teardown(&f);
 }
 
 int main(void)
@@ -420,6 +575,9 @@ int main(void)
         cmocka_unit_test(the_last_claim_may_depend_on_the_node),
         cmocka_unit_test(nodes_are_searched_on_several_threads),
         cmocka_unit_test(what_is_kept_is_what_is_made_anew),
+        cmocka_unit_test(nodes_that_see_the_same_share_a_verdict),
+        cmocka_unit_test(a_device_that_is_taken_concerns_its_node),
+        cmocka_unit_test(a_device_that_consumes_counters_concerns_all_nodes_of_its_pool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -233,7 +233,7 @@ static void test_help_is_in_columns(void **state)
     scheduler_options_init(&o);
     flags_help(o.flags, o.n_flags, 0, &text);
     const char *help = buf_cstr(&text);
-    assert_non_null(strstr(help, "\nMisc flags:\n\n      --config string            Path "));
+    assert_non_null(strstr(help, "\nMisc flags:\n\n      --config string                Path "));
     assert_non_null(strstr(help, "  -v, --v Level                              Log verbosity.\n"));
     assert_non_null(strstr(help, " (default [/healthz,/readyz,/livez])\n"));
     assert_non_null(strstr(help, "kube:AllAlpha=true|false (ALPHA - default=false)\n"));

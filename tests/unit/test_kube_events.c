@@ -290,6 +290,80 @@ static void test_overflow_is_dropped_and_counted(void **state)
     assert_int_equal(stats.cached, 4);
 }
 
+static size_t bindings;
+
+static size_t urgent(void *ctx)
+{
+    (void)ctx;
+    return bindings;
+}
+
+static void test_events_leave_the_server_to_more_urgent_writes(void **state)
+{
+    char name[32];
+    static const struct {
+        size_t bindings;
+        int events;
+        size_t in_flight;
+    } rows[] = {{100, 10, 2}, {8, 11, 2}, {7, 12, 3}, {0, 13, 10}, {100, 20, 10}};
+    int n = 0;
+
+    (void)state;
+    fake_api_answer(k.api,
+                    &(struct fake_answer){.path = EVENTS, .manner = FAKE_HANG, .forever = true});
+    start((struct event_recorder_options){.max_queue = 40, .max_in_flight = 10, .urgent = urgent});
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        bindings = rows[i].bindings;
+        for (; n < rows[i].events; n++) {
+            snprintf(name, sizeof(name), "p%d", n);
+            emit(name, "x");
+        }
+        event_recorder_get_stats(recorder, &stats);
+        assert_int_equal(stats.in_flight, rows[i].in_flight);
+    }
+}
+
+/* Otherwise some would be dropped. */
+static void test_urgent_writes_do_not_fill_the_queue_of_events(void **state)
+{
+    char name[32];
+
+    (void)state;
+    fake_api_answer(k.api,
+                    &(struct fake_answer){.path = EVENTS, .manner = FAKE_HANG, .forever = true});
+    start((struct event_recorder_options){.max_queue = 40, .max_in_flight = 12, .urgent = urgent});
+    bindings = 100;
+    for (int i = 0; i < 22; i++) {
+        snprintf(name, sizeof(name), "p%d", i);
+        emit(name, "x");
+    }
+    event_recorder_get_stats(recorder, &stats);
+    assert_int_equal(stats.in_flight, 2);
+    emit("one more", "x");
+    event_recorder_get_stats(recorder, &stats);
+    assert_int_equal(stats.queued, 20);
+    assert_int_equal(stats.in_flight, 3);
+}
+
+static void test_held_events_are_written(void **state)
+{
+    char name[32];
+
+    (void)state;
+    fake_api_answer(k.api, &(struct fake_answer){.method = "POST",
+                                                 .path = EVENTS,
+                                                 .status = 201,
+                                                 .body = STR_INIT("{}"),
+                                                 .forever = true});
+    start((struct event_recorder_options){.urgent = urgent});
+    bindings = 100;
+    for (int i = 0; i < 50; i++) {
+        snprintf(name, sizeof(name), "p%d", i);
+        emit(name, "x");
+    }
+    wait_written(50);
+}
+
 static void test_warnings_keep_to_their_limit_and_hold_up_nobody(void **state)
 {
     char name[32];
@@ -346,6 +420,9 @@ int main(void)
         TEST(test_lost_connections_are_retried_and_refusals_are_not),
         TEST(test_giving_up),
         TEST(test_overflow_is_dropped_and_counted),
+        TEST(test_events_leave_the_server_to_more_urgent_writes),
+        TEST(test_urgent_writes_do_not_fill_the_queue_of_events),
+        TEST(test_held_events_are_written),
         TEST(test_warnings_keep_to_their_limit_and_hold_up_nobody),
         TEST(test_cluster_objects_go_to_default),
     };

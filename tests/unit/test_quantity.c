@@ -438,6 +438,31 @@ static void test_bound(void **state)
     arena_release(&a);
 }
 
+static void test_multiply(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *x, *y, *product;
+    } cases[] = {
+        {"1Gi", "2", "2Gi"},      {"1Gi", "0.5", "512Mi"}, {"3Ki", "500m", "1536"},
+        {"1500m", "2", "3"},      {"2", "1500m", "3"},     {"100m", "100m", "10m"},
+        {"1e3", "2Ki", "2048e3"}, {"-2", "3", "-6"},       {"4", "0", "0"},
+    };
+    struct arena a;
+    arena_init(&a, 0);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct quantity x = parse(str_of(cases[i].x), &a), y = parse(str_of(cases[i].y), &a);
+        quantity_multiply(&x, &y);
+        same(str_of(cases[i].x), "product", str_of(cases[i].product), text_of(&x, &a));
+    }
+    /* Beyond 128 bits. */
+    struct quantity huge = parse(STR("-99999999999999999999999"), &a), other = huge;
+    quantity_multiply(&huge, &other);
+    assert_true(at_bound(text_of(&huge, &a)));
+    assert_int_equal(quantity_sign(&huge), 1);
+    arena_release(&a);
+}
+
 /* A text of a megabyte is parsed in linear time and freed. */
 static void test_long(void **state)
 {
@@ -523,7 +548,8 @@ int main(void)
         cmocka_unit_test(test_bad_protobuf), cmocka_unit_test(test_properties),
         cmocka_unit_test(test_raise),        cmocka_unit_test(test_map),
         cmocka_unit_test(test_long),         cmocka_unit_test(test_oddities),
-        cmocka_unit_test(test_bound),        cmocka_unit_test(test_approximate),
+        cmocka_unit_test(test_bound),        cmocka_unit_test(test_multiply),
+        cmocka_unit_test(test_approximate),
     };
     return cmocka_run_group_tests_name("quantity", tests, set_up, tear_down);
 }

@@ -65,6 +65,12 @@ struct bucket {
     char text[];
 };
 
+/* A write that is not answered. */
+struct flight {
+    uint64_t id;
+    struct item *target, *by; /* may be the same; NULL: none */
+};
+
 struct controllers {
     struct controllers_options options;
     struct map items; /* "PersistentVolume /x" → struct item */
@@ -108,6 +114,8 @@ int64_t waits_since(struct controllers *c, struct item *item);
 /* Whether something that is missing now was also missing MISSING_GRACE ago; else looks again. */
 bool missing_for_long(struct controllers *c, struct item *item);
 
+/* --- writes.c --------------------------------------------------------------------------------- */
+
 /* Quoted JSON in scratch memory. */
 const char *quoted(struct controllers *c, struct str s);
 /* "metadata":{"resourceVersion":"7" of a patch of the item, without the closing brace. */
@@ -119,6 +127,8 @@ void send_create(struct controllers *c, const struct object *o, struct item *by)
 void send_delete(struct controllers *c, struct item *target);
 /* Removes a finalizer by a patch, if it has it. Returns whether it did. */
 bool remove_finalizer(struct controllers *c, struct item *item, const char *finalizer);
+
+/* --- objects ---------------------------------------------------------------------------------- */
 
 static inline bool has_finalizer(const struct object_meta *meta, const char *finalizer)
 {

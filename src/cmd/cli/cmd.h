@@ -45,6 +45,7 @@ int cmd_kube_scheduler(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 /* The options of a command for its manual page. */
 int cmd_mdoc(const struct command_list *commands, int argc, char **argv);
+int cmd_plugin(int argc, char **argv);
 int cmd_scheduler(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
 
@@ -52,6 +53,7 @@ void cmd_bench_flags(cmd_flags_fn *fn, void *ctx);
 void cmd_completion_flags(cmd_flags_fn *fn, void *ctx);
 void cmd_config_flags(cmd_flags_fn *fn, void *ctx);
 void cmd_explain_flags(cmd_flags_fn *fn, void *ctx);
+void cmd_plugin_flags(cmd_flags_fn *fn, void *ctx);
 void cmd_scheduler_flags(cmd_flags_fn *fn, void *ctx);
 void cmd_simulate_flags(cmd_flags_fn *fn, void *ctx);
 

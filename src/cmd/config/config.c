@@ -2,21 +2,20 @@
 /* berth config: converts, checks and compares configuration files, without a cluster. */
 #include "base/buf.h"
 #include "cmd/cli/cmd.h"
-#include "cmd/cli/flags.h"
+#include "cmd/cli/plugin_flags.h"
 #include "cmd/config/config_diff.h"
 #include "cmd/config/config_file.h"
 #include "engine/config/profile_plan.h"
-#include "plugins/out_of_tree.h"
-#include "plugins/registry.h"
 
 struct config_command {
     const char *output;
     bool help;
     struct features features;
-    struct registry registry;
+    const struct registry *registry;
     struct arena arena;
+    struct plugin_flags plugins;
     struct flag_custom gates_flag;
-    struct flag flags[3];
+    struct flag flags[5];
 };
 
 static const char usage[] =
@@ -46,7 +45,7 @@ static void note_legacy(const struct config_command *c, const struct scheduler_c
         char where[64] = "";
         if (!config->profiles.v[i].from_policy)
             snprintf(where, sizeof(where), ": profiles[%zu]", i);
-        if (profile_plan_init(&plan, &c->registry, &c->features, &config->profiles.v[i], &err) < 0)
+        if (profile_plan_init(&plan, c->registry, &c->features, &config->profiles.v[i], &err) < 0)
             continue;
         for (size_t k = 0; k < plan.needed.n; k++)
             if (plugin_is_removed(plan.needed.v[k]))
@@ -64,7 +63,7 @@ static void note_legacy(const struct config_command *c, const struct scheduler_c
 static bool check(const struct config_command *c, const struct scheduler_config *config)
 {
     struct buf lines = BUF_INIT;
-    bool ok = config_file_check(config, &c->registry, &c->features, &lines);
+    bool ok = config_file_check(config, c->registry, &c->features, &lines);
     config_file_print(&lines);
     buf_release(&lines);
     return ok;
@@ -74,7 +73,7 @@ static bool check(const struct config_command *c, const struct scheduler_config 
 static bool load(struct config_command *c, const char *file, struct scheduler_config *ret_config)
 {
     struct buf lines = BUF_INIT;
-    bool ok = config_file_use(file, &c->registry, &c->features, &c->arena, ret_config, &lines);
+    bool ok = config_file_use(file, c->registry, &c->features, &c->arena, ret_config, &lines);
     config_file_print(&lines);
     buf_release(&lines);
     return ok;
@@ -125,7 +124,7 @@ static bool validate_one(struct config_command *c, const char *file)
 {
     struct scheduler_config config;
     struct buf lines = BUF_INIT;
-    bool ok = config_file_use(file, &c->registry, &c->features, &c->arena, &config, &lines);
+    bool ok = config_file_use(file, c->registry, &c->features, &c->arena, &config, &lines);
     fputs(buf_cstr(&lines), stdout);
     if (ok)
         print_valid(&config);
@@ -162,7 +161,7 @@ static int diff(struct config_command *c, char **files, int n)
     if (!ok)
         return EXIT_FAILED;
     struct buf out = BUF_INIT;
-    config_diff(&configs[0], &configs[1], &c->registry, &c->features, json, &out);
+    config_diff(&configs[0], &configs[1], c->registry, &c->features, json, &out);
     fwrite(out.p, 1, out.n, stdout);
     buf_release(&out);
     return EXIT_DONE;
@@ -188,6 +187,7 @@ static void init(struct config_command *c)
     *c = (struct config_command){.output = ""};
     features_default(&c->features);
     c->gates_flag = flag_features(&c->features);
+    plugin_flags_init(&c->plugins);
     const struct flag flags[] = {
         {.group = "Config",
          .name = "output",
@@ -196,6 +196,16 @@ static void init(struct config_command *c)
          .value = &c->output,
          .metavar = "FORMAT",
          .help = "Output format: yaml or json for convert, text or json for diff."},
+        {.name = "plugin",
+         .kind = FLAG_CUSTOM,
+         .value = &c->plugins.files,
+         .metavar = "FILE",
+         .help = PLUGIN_FLAG_HELP},
+        {.name = "plugin-dir",
+         .kind = FLAG_CUSTOM,
+         .value = &c->plugins.dirs,
+         .metavar = "DIR",
+         .help = PLUGIN_DIR_FLAG_HELP},
         {.name = "feature-gates",
          .kind = FLAG_CUSTOM,
          .value = &c->gates_flag,
@@ -222,10 +232,12 @@ int cmd_config(int argc, char **argv)
     if (c.help)
         return cmd_help(usage, c.flags, ARRAY_LEN(c.flags));
     arena_init(&c.arena, 4096);
-    registry_init(&c.registry, &in_tree_registry);
-    int r = registry_merge(&c.registry, out_of_tree_plugins, &err);
+    struct loaded_plugins *plugins = NULL;
+    int r = loaded_plugins_new(&c.plugins.sources, NULL, &plugins, &err);
+    c.registry = r < 0 ? NULL : &plugins->registry;
     int code = r < 0 ? cmd_fail(EXIT_FAILED, "%s", err.msg) : run(&c, argv + 1, n);
-    registry_release(&c.registry);
+    loaded_plugins_unref(plugins);
+    plugin_flags_release(&c.plugins);
     arena_release(&c.arena);
     return code;
 }

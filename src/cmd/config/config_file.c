@@ -93,8 +93,8 @@ static void hint_unknown(const struct registry *registry, struct str name, struc
     else if (near.n)
         buf_add_printf(out, " (did you mean %.*s?)", STR_ARG(near));
     else
-        buf_add_cstr(out, " (it is not a plugin of kube-scheduler; to compile in your own plugin, "
-                          "see src/plugins/out_of_tree.h)");
+        buf_add_cstr(out, " (it is not a plugin of kube-scheduler; load your own plugin with "
+                          "--plugin FILE.so)");
 }
 
 static void hint_misplaced(const struct registry *registry, struct str name, struct buf *out)

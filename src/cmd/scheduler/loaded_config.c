@@ -138,23 +138,44 @@ static int load(const struct scheduler_options *o, struct loaded_config *l, stru
     return r;
 }
 
-int loaded_config_new(const struct scheduler_options *options, struct loaded_config **ret_loaded,
-                      struct err *reterr)
+static struct loaded_config *make(struct loaded_plugins *plugins)
 {
     struct loaded_config *l = xnew(struct loaded_config);
+    l->refs = 1;
+    l->plugins = loaded_plugins_ref(plugins);
     arena_init(&l->arena, 4096);
+    return l;
+}
+
+int loaded_config_new(const struct scheduler_options *options, struct loaded_plugins *plugins,
+                      struct loaded_config **ret_loaded, struct err *reterr)
+{
+    struct loaded_config *l = make(plugins);
     int r = load(options, l, reterr);
     if (r < 0)
-        loaded_config_free(l);
+        loaded_config_unref(l);
     else
         *ret_loaded = l;
     return r;
 }
 
-struct loaded_config *loaded_config_free(struct loaded_config *l)
+struct loaded_config *loaded_config_with(struct loaded_config *loaded,
+                                         struct loaded_plugins *plugins)
 {
-    if (!l)
+    struct loaded_config *l = make(plugins);
+    l->base = loaded->base ? loaded->base : loaded;
+    l->base->refs++;
+    l->config = loaded->config;
+    l->source = loaded->source;
+    return l;
+}
+
+struct loaded_config *loaded_config_unref(struct loaded_config *l)
+{
+    if (!l || --l->refs)
         return NULL;
+    loaded_config_unref(l->base);
+    loaded_plugins_unref(l->plugins);
     arena_release(&l->arena);
     free(l);
     return NULL;

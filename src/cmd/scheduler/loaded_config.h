@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * loaded_config.h - the configuration of a scheduler: its file with the flags applied.
+ * loaded_config.h - the configuration of a scheduler: its file with the flags applied, and the
+ * plugins that it can name.
  *
  * Purpose:   one way from the command line to a configuration, for the start and for reloads.
- * Ownership: owns the configuration and its texts. Texts of flags belong to the options, which must
- *            outlive it.
+ * Ownership: reference-counted. Owns the configuration and its texts, and a reference to the
+ *            plugins. Texts of flags belong to the options, which must outlive it.
  * Threading: one thread writes; any thread may read afterwards.
  */
 #ifndef BERTH_CMD_SCHEDULER_LOADED_CONFIG_H
@@ -14,14 +15,22 @@
 #include "engine/config/config.h"
 
 struct loaded_config {
+    unsigned refs;
+    struct loaded_config *base; /* has the texts, if only the plugins differ; NULL: none */
+    struct loaded_plugins *plugins;
     struct arena arena;
     struct scheduler_config config; /* not checked */
     struct str source;              /* the bytes of its files, read right before they were loaded */
 };
 
-int loaded_config_new(const struct scheduler_options *options, struct loaded_config **ret_loaded,
-                      struct err *reterr) MUST_CHECK;
-struct loaded_config *loaded_config_free(struct loaded_config *loaded);
+/* Reads the configuration. Takes its own reference to the plugins. */
+int loaded_config_new(const struct scheduler_options *options, struct loaded_plugins *plugins,
+                      struct loaded_config **ret_loaded, struct err *reterr) MUST_CHECK;
+/* The same configuration with other plugins. */
+struct loaded_config *loaded_config_with(struct loaded_config *loaded,
+                                         struct loaded_plugins *plugins);
+/* Gives up a reference. NULL is allowed. Returns NULL. */
+struct loaded_config *loaded_config_unref(struct loaded_config *loaded);
 
 /*
  * The files that the configuration is loaded from: --config, a Policy, both or neither. Returns

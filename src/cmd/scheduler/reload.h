@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reload.h - reloads the configuration file of a running scheduler.
+ * reload.h - reloads the configuration file and the plugins of a running scheduler.
  *
  * Purpose:   reads and checks the file when it has changed and on SIGHUP, passes it to the world,
  *            and logs what changes for pods. An invalid file is logged in one line with its errors,
- *            and the current configuration is kept.
+ *            and the current configuration is kept. The same holds for shared objects with plugins
+ *            and for directories of them: a file that cannot be loaded leaves all plugins as they
+ *            are.
  *
  *            The path is checked every second, so that writes, renames and switched links (a
  *            mounted ConfigMap) are noticed on any file system. The file is read once it looks the
@@ -23,12 +25,11 @@ struct reload_parts {
     struct loop *loop;
     const struct scheduler_options *options;
     const struct features *features;
-    const struct registry *registry;
     struct metrics *metrics; /* NULL: none */
     struct world *world;
     int64_t interval; /* between two checks of the file, ns; 0: 1 s */
-    /* Called when another configuration is in use. */
-    void (*on_config)(void *ctx, const struct scheduler_config *config);
+    /* Called when another configuration, or the same with other plugins, is in use. */
+    void (*on_config)(void *ctx, const struct loaded_config *loaded);
     void *ctx;
 };
 

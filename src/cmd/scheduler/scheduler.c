@@ -16,16 +16,15 @@
 #include "cmd/scheduler/serving_flags.h"
 #include "engine/config/config.h"
 #include "engine/config/error_list.h"
+#include "live/call_report.h"
 #include "live/world.h"
-#include "plugins/out_of_tree.h"
-#include "plugins/registry.h"
 
 struct scheduler {
     const struct scheduler_options *options;
     struct features features;
 
     const struct scheduler_config *config; /* in use */
-    struct registry registry;
+    const struct registry *registry;       /* its plugins */
     struct kube_config kube;
     struct metrics *metrics; /* of the whole process: /metrics */
     struct loop *loop;
@@ -49,7 +48,7 @@ static void fail_as_upstream(const struct scheduler *s, const struct buf *lines)
         log_error("Invalid configuration", KV_STR("problem", line));
     if (s->config->file)
         buf_add_printf(&text, "%s: ", s->config->file);
-    (void)config_check_text(s->config, &s->registry, &s->features, &why);
+    (void)config_check_text(s->config, s->registry, &s->features, &why);
     buf_add_str(&text, buf_str(&why));
     scheduler_fail(s->options, buf_cstr(&text));
     buf_release(&text);
@@ -59,7 +58,7 @@ static void fail_as_upstream(const struct scheduler *s, const struct buf *lines)
 static bool config_is_good(const struct scheduler *s)
 {
     struct buf lines = BUF_INIT;
-    bool good = config_file_check(s->config, &s->registry, &s->features, &lines);
+    bool good = config_file_check(s->config, s->registry, &s->features, &lines);
     if (!good && s->options->as_upstream)
         fail_as_upstream(s, &lines);
     else
@@ -86,7 +85,7 @@ static int show_config(const struct scheduler *s, struct err *reterr)
     int r = 0;
     struct buf text = BUF_INIT;
     if (log_on(2) || *s->options->write_config_to)
-        config_write(s->config, &s->registry, &s->features, &text);
+        config_write(s->config, s->registry, &s->features, &text);
     log_info(2, "Using component config", KV_STR("config", buf_str(&text)));
     if (*s->options->write_config_to)
         r = write_config(s, buf_str(&text), reterr);
@@ -204,12 +203,13 @@ static const struct world_callbacks world_callbacks = {
     .on_retired = on_retired,
 };
 
-static void on_config(void *ctx, const struct scheduler_config *config)
+static void on_config(void *ctx, const struct loaded_config *loaded)
 {
     struct scheduler *s = ctx;
-    s->config = config;
+    s->config = &loaded->config;
+    s->registry = &loaded->plugins->registry;
     if (s->serving)
-        scheduler_serving_set_config(s->serving, config);
+        scheduler_serving_set_config(s->serving, s->config, s->registry);
 }
 
 /* --- signals ---------------------------------------------------------------------------------- */
@@ -366,7 +366,7 @@ static int start_serving(struct scheduler *s, struct err *reterr)
         .options = s->options,
         .features = &s->features,
         .config = s->config,
-        .registry = &s->registry,
+        .registry = s->registry,
         .world = s->world,
         .metrics = s->metrics,
         .checks = elects ? checks_with_election : checks_without_election,
@@ -387,7 +387,6 @@ static void start_reloader(struct scheduler *s, struct loaded_config *loaded)
         .loop = s->loop,
         .options = s->options,
         .features = &s->features,
-        .registry = &s->registry,
         .metrics = s->metrics,
         .world = s->world,
         .on_config = on_config,
@@ -425,13 +424,14 @@ static int start(struct scheduler *s, struct loaded_config *loaded, struct err *
         .loop = s->loop,
         .kube = &s->kube,
         .config = s->config,
+        .registry = s->registry,
         .owner = loaded,
-        .registry = &s->registry,
         .features = &s->features,
         .version = &KUBE_GIT_VERSION[1], /* without the v */
         .seed = rand_entropy(),
         .max_in_unschedulable = s->options->deprecated.max_in_unschedulable,
         .max_pd_volumes = max_pd_volumes(),
+        .plugin_call_limit = s->options->plugin_call_limit,
         .metrics = s->metrics,
     };
     r = world_new(&world, &world_callbacks, s, &s->world, reterr);
@@ -471,10 +471,9 @@ static void end(struct scheduler *s)
 static int run(struct scheduler *s, struct loaded_config *loaded)
 {
     struct err err;
-    registry_init(&s->registry, &in_tree_registry);
-    int r = registry_merge(&s->registry, out_of_tree_plugins, &err);
-    bool good = r < 0 || config_is_good(s);
-    if (r == 0 && good)
+    int r = 0;
+    bool good = config_is_good(s);
+    if (good)
         r = load_kube(s, &err);
     if (r == 0 && good)
         r = scheduler_options_check_tls(s->options, &err);
@@ -486,7 +485,6 @@ static int run(struct scheduler *s, struct loaded_config *loaded)
             loop_run(s->loop);
         end(s);
     }
-    registry_release(&s->registry);
     kube_config_release(&s->kube);
     if (!good)
         return EXIT_FAILED;
@@ -496,17 +494,24 @@ static int run(struct scheduler *s, struct loaded_config *loaded)
 int scheduler_run(const struct scheduler_options *options, const struct features *features)
 {
     (void)block_signals();
+    call_report_crashes();
     descriptors_raise();
     struct scheduler s = {.options = options, .features = *features};
+    struct loaded_plugins *plugins;
     struct loaded_config *loaded;
     struct err err;
-    if (loaded_config_new(options, &loaded, &err) < 0)
+    if (loaded_plugins_new(&options->plugins.sources, NULL, &plugins, &err) < 0)
+        return scheduler_fail(options, err.msg);
+    int r = loaded_config_new(options, plugins, &loaded, &err);
+    loaded_plugins_unref(plugins);
+    if (r < 0)
         return scheduler_fail(options, err.msg);
     s.config = &loaded->config;
+    s.registry = &loaded->plugins->registry;
     int code = run(&s, loaded);
     if (s.reloader)
         reloader_free(s.reloader);
     else
-        loaded_config_free(loaded);
+        loaded_config_unref(loaded);
     return code;
 }

@@ -41,6 +41,13 @@ static const struct row rows[] = {
      NULL},
     {NULL, "master", 0, FLAG_STR, AT(master), NULL,
      "Address of the Kubernetes API server. Overrides the one in the kubeconfig.", NULL},
+    {NULL, "plugin", 0, FLAG_CUSTOM, AT(plugins.files), "FILE",
+     PLUGIN_FLAG_HELP " A changed file is loaded again.", NULL},
+    {NULL, "plugin-call-limit", 0, FLAG_DURATION, AT(plugin_call_limit), NULL,
+     "Log a plugin that does not return for this long, with extension point, pod and backtrace. "
+     "Calls that may block are not limited. 0: no limit.",
+     NULL},
+    {NULL, "plugin-dir", 0, FLAG_CUSTOM, AT(plugins.dirs), "DIR", PLUGIN_DIR_FLAG_HELP, NULL},
     {NULL, "write-config-to", 0, FLAG_STR, AT(write_config_to), NULL,
      "Write the configuration with all defaults to this file and exit.", NULL},
 
@@ -422,6 +429,7 @@ static const struct scheduler_options defaults = {
     .master = "",
     .write_config_to = "",
     .explain_file = "",
+    .plugin_call_limit = NSEC_PER_SEC,
     .serving = {.bind_address = "0.0.0.0",
                 .cert_dir = "",
                 .cert_file = "",
@@ -497,6 +505,7 @@ void scheduler_options_init(struct scheduler_options *o)
     arena_init(&o->arena, 4096);
     bind_customs(o);
     bind_lists(o);
+    plugin_flags_init(&o->plugins);
     o->n_flags = ARRAY_LEN(rows);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         const struct row *row = &rows[i];
@@ -513,6 +522,7 @@ void scheduler_options_init(struct scheduler_options *o)
 
 void scheduler_options_release(struct scheduler_options *o)
 {
+    plugin_flags_release(&o->plugins);
     arena_release(&o->arena);
 }
 

@@ -11,7 +11,7 @@
 #ifndef BERTH_CMD_SCHEDULER_SCHEDULER_FLAGS_H
 #define BERTH_CMD_SCHEDULER_SCHEDULER_FLAGS_H
 
-#include "cmd/cli/flags.h"
+#include "cmd/cli/plugin_flags.h"
 #include "serve/kube_version.h"
 
 struct sni_cert_key {
@@ -118,6 +118,8 @@ struct scheduler_options {
     const char *program;     /* for usage: "berth scheduler" */
     const char *config_path; /* config_file without #KEY; NULL: none */
     const char *config_file, *master, *write_config_to, *explain_file;
+    struct plugin_flags plugins;
+    int64_t plugin_call_limit; /* ns; 0: none */
     struct secure_serving_flags serving;
     struct authentication_flags authentication;
     struct authorization_flags authorization;

@@ -262,9 +262,11 @@ int scheduler_serving_new(struct loop *loop, const struct serving_parts *parts,
 }
 
 void scheduler_serving_set_config(struct scheduler_serving *s,
-                                  const struct scheduler_config *config)
+                                  const struct scheduler_config *config,
+                                  const struct registry *registry)
 {
     s->parts.config = config;
+    s->parts.registry = registry;
 }
 
 const char *scheduler_serving_address(const struct scheduler_serving *s)

@@ -34,9 +34,10 @@ struct serving_parts {
 /* --secure-port must not be 0. */
 int scheduler_serving_new(struct loop *loop, const struct serving_parts *parts,
                           struct scheduler_serving **ret_serving, struct err *reterr) MUST_CHECK;
-/* Sets the configuration that /configz shows. */
+/* Sets the configuration that /configz shows, and the plugins that it is about. */
 void scheduler_serving_set_config(struct scheduler_serving *serving,
-                                  const struct scheduler_config *config);
+                                  const struct scheduler_config *config,
+                                  const struct registry *registry);
 /* The address it listens on: "[::]:10259". */
 const char *scheduler_serving_address(const struct scheduler_serving *serving);
 /* See serving_shutdown. */

@@ -2,14 +2,13 @@
 /* berth simulate: schedules the pods of manifest files, without a cluster. */
 #include "api/pod.h"
 #include "cmd/cli/cmd.h"
-#include "cmd/cli/flags.h"
+#include "cmd/cli/plugin_flags.h"
 #include "cmd/config/config_file.h"
 #include "cmd/explain/explain_output.h"
 #include "cmd/simulate/simulate_input.h"
 #include "codec/json.h"
 #include "engine/config/config.h"
-#include "plugins/out_of_tree.h"
-#include "plugins/registry.h"
+#include "live/call_report.h"
 #include "sim/sim.h"
 
 typedef VEC(const char *) file_list;
@@ -25,8 +24,9 @@ struct simulate {
     file_list files, then;
     struct scenario *stages; /* the files, then one for each --then */
     size_t n_stages;
+    struct plugin_flags plugins;
     struct flag_custom gates_flag, files_flag, then_flag, validate_flag;
-    struct flag flags[17];
+    struct flag flags[19];
 };
 
 static const char usage[] =
@@ -293,12 +293,23 @@ static int by_key(const void *a, const void *b)
                    (*(const struct map_entry *const *)b)->key);
 }
 
+static bool is_claim(const struct object *o)
+{
+    return object_kind(o)->id == KIND_RESOURCE_CLAIM;
+}
+
+static bool takes_of_node(const struct object *o)
+{
+    return object_kind(o)->id == KIND_POD &&
+           object_pod(o)->status.node_allocatable_resource_claim_statuses.n;
+}
+
 static void print_claims(const struct sim *sim)
 {
     VEC(const struct map_entry *) claims = {0};
     struct buf out = BUF_INIT;
     map_each (e, &sim->api.objects)
-        if (str_starts(e->key, STR("ResourceClaim ")))
+        if (is_claim(sim_object_of(e)) || takes_of_node(sim_object_of(e)))
             vec_push(&claims, e);
     if (claims.n > 1)
         qsort(claims.v, claims.n, sizeof(*claims.v), by_key);
@@ -332,33 +343,32 @@ static int run(struct simulate *s)
 {
     struct err err;
     struct sim *sim = NULL;
-    struct registry registry;
-    registry_init(&registry, &in_tree_registry);
-    int r = registry_merge(&registry, out_of_tree_plugins, &err);
-    bool good = r < 0 || load_config(s, &registry);
+    struct loaded_plugins *plugins;
+    call_report_crashes();
+    int r = loaded_plugins_new(&s->plugins.sources, NULL, &plugins, &err);
+    if (r < 0)
+        return cmd_fail(EXIT_FAILED, "%s", err.msg);
+    bool good = load_config(s, &plugins->registry);
     struct sim_options options = {.config = &s->config,
-                                  .registry = &registry,
+                                  .registry = &plugins->registry,
                                   .features = &s->features,
                                   .seed = (uint64_t)s->seed,
                                   .explain_bytes = s->explain ? EXPLAIN_BYTES : 0,
                                   .surveys = s->survey,
                                   .max_attempts = (uint32_t)s->attempts,
                                   .no_controllers = !s->controllers};
-    if (r == 0 && good)
+    if (good)
         r = sim_new(&options, &sim, &err);
-    registry_release(&registry);
-    if (r < 0)
-        return cmd_fail(EXIT_FAILED, "%s", err.msg);
+    int code = r < 0 ? cmd_fail(EXIT_FAILED, "%s", err.msg) : EXIT_FAILED;
     /* Now it is known which custom resources plugins want. */
-    if (!good || !load(s)) {
-        sim_free(sim);
-        return EXIT_FAILED;
+    if (sim && load(s)) {
+        play(s, sim);
+        print_result(s, sim);
+        code = s->fail_on_pending && !all_placed(sim) ? EXIT_PENDING : EXIT_DONE;
     }
-    play(s, sim);
-    print_result(s, sim);
-    bool pending = s->fail_on_pending && !all_placed(sim);
     sim_free(sim);
-    return pending ? EXIT_PENDING : EXIT_DONE;
+    loaded_plugins_unref(plugins);
+    return code;
 }
 
 static int add_file(void *to, struct str text, struct err *reterr)
@@ -398,9 +408,14 @@ static void init(struct simulate *s)
     s->files_flag = (struct flag_custom){.to = &s->files, .set = add_file};
     s->then_flag = (struct flag_custom){.to = &s->then, .set = add_file};
     s->validate_flag = simulate_input_flag(&s->validation);
+    plugin_flags_init(&s->plugins);
     const struct flag flags[] = {
         {"Simulate", "config", '\0', FLAG_STR, &s->config_file, "FILE",
          "Path to the configuration file: a KubeSchedulerConfiguration.", false, NULL},
+        {NULL, "plugin", '\0', FLAG_CUSTOM, &s->plugins.files, "FILE", PLUGIN_FLAG_HELP, false,
+         NULL},
+        {NULL, "plugin-dir", '\0', FLAG_CUSTOM, &s->plugins.dirs, "DIR", PLUGIN_DIR_FLAG_HELP,
+         false, NULL},
         {NULL, "filename", 'f', FLAG_CUSTOM, &s->files_flag, "FILE",
          "File or directory with objects, the same as the argument FILE. Can be repeated.", false,
          NULL},
@@ -432,7 +447,7 @@ static void init(struct simulate *s)
          false, NULL},
         {NULL, "claims", '\0', FLAG_BOOL, &s->claims, NULL,
          "Print the ResourceClaims and what was allocated for them at the end, one JSON object "
-         "per line.",
+         "per line, and the pods whose claims take cpu or memory of their node.",
          false, NULL},
         {NULL, "seed", '\0', FLAG_INT, &s->seed, "N", "Seed for the scheduler's random choices.",
          false, NULL},
@@ -471,6 +486,7 @@ int cmd_simulate(int argc, char **argv)
     struct simulate s;
     init(&s);
     int code = parse_and_run(&s, argc, argv);
+    plugin_flags_release(&s.plugins);
     vec_release(&s.files);
     vec_release(&s.then);
     return code;

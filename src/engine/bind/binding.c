@@ -4,6 +4,7 @@
 #include "api/scheduling.h"
 #include "engine/bind/permit.h"
 #include "engine/cycle/cycle_timing.h"
+#include "engine/framework/call_mark.h"
 
 /* --- bound ------------------------------------------------------------------------------------ */
 
@@ -13,7 +14,9 @@ static void run_post_bind(struct binding_cycle *bc)
     for (size_t i = 0; i < list->n; i++) {
         const struct berth_handle *h = list->v[i];
         int64_t began = plugin_begin(bc->cycle);
+        struct call_mark outer = call_begin(h, "PostBind", bc->pod);
         h->plugin->post_bind(h->self, bc->cycle, bc->pod, abi_str(bc->node_name));
+        call_end(outer);
         plugin_end(bc->cycle, h, METRIC_POST_BIND, BERTH_SUCCESS, began);
     }
     cycle_timed(bc->cycle, METRIC_POST_BIND, BERTH_SUCCESS, list->n > 0);
@@ -138,9 +141,12 @@ static enum berth_code run_plugin(const struct binding_call *call, struct berth_
     const struct berth_handle *h = call->handle;
     const struct berth_plugin *p = h->plugin;
     struct berth_str node = abi_str(bc->node_name);
-    return bc->point == POINT_PRE_BIND
-               ? p->pre_bind(h->self, bc->cycle, bc->pod, node, call->op, status)
-               : p->bind(h->self, bc->cycle, bc->pod, node, call->op, status);
+    struct call_mark outer = call_begin(h, point_table[bc->point].name, bc->pod);
+    enum berth_code code = bc->point == POINT_PRE_BIND
+                               ? p->pre_bind(h->self, bc->cycle, bc->pod, node, call->op, status)
+                               : p->bind(h->self, bc->cycle, bc->pod, node, call->op, status);
+    call_end(outer);
+    return code;
 }
 
 /* The plugin's status becomes the answer, or the answer comes later and makes the binding ready. */
@@ -174,7 +180,9 @@ static void run_work(struct engine_work *work)
 static void cancel_late(struct binding_call *call)
 {
     const struct binding_cycle *bc = call->binding;
+    struct call_mark outer = call_begin(call->handle, "PreBindCancel", bc->pod);
     call->handle->plugin->pre_bind_cancel(call->handle->self, bc->cycle, bc->pod, call->op);
+    call_end(outer);
     binding_call_close(call);
 }
 
@@ -396,7 +404,7 @@ void bindings_write(struct bindings *b, const struct berth_handle *by, berth_op 
                     struct str node_name)
 {
     const struct framework *fw = b->framework;
-    struct binding_call *call = map_get(&b->by_op, write_key(&op));
+    struct binding_call *call = map_get(&b->by_op, map_number_key(&op));
     if (!call) {
         engine_log_error(&fw->log, "write_binding was called for an operation that has ended",
                          KV_CSTR("plugin", by->plugin->name));
@@ -417,7 +425,7 @@ void bindings_write(struct bindings *b, const struct berth_handle *by, berth_op 
 
 bool bindings_write_done(struct bindings *b, uint64_t id, const struct write_result *result)
 {
-    struct binding_call *op = map_del(&b->by_write, write_key(&id));
+    struct binding_call *op = map_del(&b->by_write, map_number_key(&id));
     if (!op)
         return false;
     op->write_id = 0;
@@ -427,10 +435,10 @@ bool bindings_write_done(struct bindings *b, uint64_t id, const struct write_res
 
 void bindings_extender_done(struct bindings *b, uint64_t id, const struct extender_result *result)
 {
-    struct binding_call *op = map_get(&b->by_write, write_key(&id));
+    struct binding_call *op = map_get(&b->by_write, map_number_key(&id));
     if (!op || !op->binding->at_extender)
         return;
-    map_del(&b->by_write, write_key(&id));
+    map_del(&b->by_write, map_number_key(&id));
     op->write_id = 0;
     binding_op_answer(op, NULL, str_empty(result->error) ? BERTH_SUCCESS : BERTH_ERROR,
                       result->error);
@@ -554,11 +562,13 @@ static bool run_pre_flight(struct binding_cycle *bc, bool *ret_work)
         const struct berth_handle *h = list->v[i];
         status_clear(status);
         int64_t began = plugin_begin(bc->cycle);
+        struct call_mark outer = call_begin(h, "PreBindPreFlight", bc->pod);
         /* A plugin without the function is assumed to have work. */
         enum berth_code code = h->plugin->pre_bind_preflight
                                    ? h->plugin->pre_bind_preflight(h->self, bc->cycle, bc->pod,
                                                                    abi_str(bc->node_name), status)
                                    : BERTH_SUCCESS;
+        call_end(outer);
         plugin_end(bc->cycle, h, METRIC_PRE_BIND_PRE_FLIGHT, code, began);
         if (code == BERTH_SUCCESS) {
             *ret_work = true;
@@ -597,6 +607,7 @@ void binding_start(struct bindings *b, struct berth_queued_pod *queued, struct b
 {
     struct binding_cycle *bc = binding_cycle_new(b, queued, cycle, node, started);
     bool work = false;
+    cycle_claim(cycle, bc->pod);
     cache_assume(b->framework->cache, bc->pod);
     /* The assumed pod takes the room now: its nomination must not count it again. */
     nominator_remove(&b->queue->nominator, pod_info_key(bc->pod));

@@ -2,6 +2,7 @@
 #include "engine/bind/binding_cycle.h"
 
 #include "engine/bind/permit.h"
+#include "engine/framework/call_mark.h"
 
 void bindings_init(struct bindings *b, struct framework *fw, struct queue *queue,
                    const struct report *report)
@@ -125,17 +126,17 @@ void binding_calls_open(struct binding_cycle *bc, struct berth_handle *const *ha
             continue;
         call->handle = handles[i];
         call->op = framework_next_id(bc->bindings->framework);
-        map_put(&bc->bindings->by_op, write_key(&call->op), call);
+        map_put(&bc->bindings->by_op, map_number_key(&call->op), call);
     }
 }
 
 void binding_call_close(struct binding_call *op)
 {
     if (op->write_id)
-        map_del(&op->binding->bindings->by_write, write_key(&op->write_id));
+        map_del(&op->binding->bindings->by_write, map_number_key(&op->write_id));
     op->write_id = 0;
     if (op->op)
-        map_del(&op->binding->bindings->by_op, write_key(&op->op));
+        map_del(&op->binding->bindings->by_op, map_number_key(&op->op));
     op->op = 0;
     op->binding->n_open -= op->open;
     op->open = false;
@@ -160,7 +161,9 @@ void binding_calls_cancel(struct binding_cycle *bc)
             op->cancelled = true;
             continue;
         }
+        struct call_mark outer = call_begin(h, "PreBindCancel", bc->pod);
         h->plugin->pre_bind_cancel(h->self, bc->cycle, bc->pod, op->op);
+        call_end(outer);
         binding_call_close(op);
     }
 }
@@ -170,9 +173,9 @@ uint64_t binding_op_expect_answer(struct binding_call *op)
     struct bindings *b = op->binding->bindings;
     /* If a plugin writes twice, only the outcome of the last write counts. */
     if (op->write_id)
-        map_del(&b->by_write, write_key(&op->write_id));
+        map_del(&b->by_write, map_number_key(&op->write_id));
     op->write_id = framework_next_id(b->framework);
-    map_put(&b->by_write, write_key(&op->write_id), op);
+    map_put(&b->by_write, map_number_key(&op->write_id), op);
     return op->write_id;
 }
 
@@ -195,7 +198,7 @@ void binding_op_answer(struct binding_call *op, const struct berth_handle *by, e
 void bindings_op_done(struct bindings *b, const struct berth_handle *by, berth_op op,
                       enum berth_code code, struct str reason)
 {
-    struct binding_call *call = map_get(&b->by_op, write_key(&op));
+    struct binding_call *call = map_get(&b->by_op, map_number_key(&op));
     const struct engine_log *log = &b->framework->log;
     if (call && !call->answered)
         binding_op_answer(call, NULL, code, reason);

@@ -3,6 +3,7 @@
 
 #include "engine/cycle/cycle_timing.h"
 #include "engine/cycle/fit_error.h"
+#include "engine/framework/call_mark.h"
 
 enum berth_code reserve_run(struct berth_cycle *cycle, const struct berth_pod *pod,
                             struct berth_status *status, const struct berth_handle **ret_plugin)
@@ -14,8 +15,10 @@ enum berth_code reserve_run(struct berth_cycle *cycle, const struct berth_pod *p
             continue;
         status_clear(status);
         int64_t began = plugin_begin(cycle);
+        struct call_mark outer = call_begin(h, "Reserve", pod);
         enum berth_code code =
             h->plugin->reserve(h->self, cycle, pod, abi_str(pod->node_name), status);
+        call_end(outer);
         plugin_end(cycle, h, METRIC_RESERVE, code, began);
         if (code == BERTH_SUCCESS)
             continue;
@@ -36,7 +39,9 @@ void reserve_undo(struct berth_cycle *cycle, const struct berth_pod *pod)
         if (!h->plugin->unreserve)
             continue;
         int64_t began = plugin_begin(cycle);
+        struct call_mark outer = call_begin(h, "Unreserve", pod);
         h->plugin->unreserve(h->self, cycle, pod, abi_str(pod->node_name));
+        call_end(outer);
         plugin_end(cycle, h, METRIC_UNRESERVE, BERTH_SUCCESS, began);
     }
     cycle_timed(cycle, METRIC_UNRESERVE, BERTH_SUCCESS, list->n > 0);
@@ -49,8 +54,10 @@ static enum berth_code call_permit(struct berth_cycle *cycle, const struct berth
     *ret_timeout = 0;
     status_clear(status);
     int64_t began = plugin_begin(cycle);
+    struct call_mark outer = call_begin(h, "Permit", pod);
     enum berth_code code =
         h->plugin->permit(h->self, cycle, pod, abi_str(pod->node_name), ret_timeout, status);
+    call_end(outer);
     plugin_end(cycle, h, METRIC_PERMIT, code, began);
     return code;
 }

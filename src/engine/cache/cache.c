@@ -299,10 +299,11 @@ static UNUSED bool sums_agree(const struct berth_node *node)
 {
     int64_t cpu = 0, memory = 0, nonzero_cpu = 0, nonzero_memory = 0;
     for (size_t i = 0; i < node->pods.n; i++) {
-        cpu = resource_sum(cpu, 1, node->pods.v[i]->requests.milli_cpu);
-        memory = resource_sum(memory, 1, node->pods.v[i]->requests.memory);
-        nonzero_cpu = resource_sum(nonzero_cpu, 1, node->pods.v[i]->nonzero_milli_cpu);
-        nonzero_memory = resource_sum(nonzero_memory, 1, node->pods.v[i]->nonzero_memory);
+        const struct berth_pod *pod = node->pods.v[i];
+        cpu = resource_sum(cpu, 1, pod_info_counted(pod)->milli_cpu);
+        memory = resource_sum(memory, 1, pod_info_counted(pod)->memory);
+        nonzero_cpu = resource_sum(nonzero_cpu, 1, pod_info_counted_cpu(pod));
+        nonzero_memory = resource_sum(nonzero_memory, 1, pod_info_counted_memory(pod));
     }
     return cpu == node->requested.milli_cpu && memory == node->requested.memory &&
            nonzero_cpu == node->nonzero_milli_cpu && nonzero_memory == node->nonzero_memory &&

@@ -51,6 +51,7 @@ void node_info_borrow(struct berth_node *copy, const struct berth_node *node)
     copy->generation = node->generation;
     copy->nonzero_milli_cpu = node->nonzero_milli_cpu;
     copy->nonzero_memory = node->nonzero_memory;
+    copy->n_claiming = node->n_claiming;
     copy_resource(&copy->allocatable, &node->allocatable);
     copy_resource(&copy->requested, &node->requested);
     COPY_VEC(&copy->pods, &node->pods);
@@ -107,9 +108,11 @@ void node_info_set_object(struct berth_node *node, struct object *object)
 
 static void count_resources(struct berth_node *node, const struct berth_pod *pod, int64_t sign)
 {
-    resource_add(&node->requested, names_of(node), &pod->requests, sign);
-    node->nonzero_milli_cpu = resource_sum(node->nonzero_milli_cpu, sign, pod->nonzero_milli_cpu);
-    node->nonzero_memory = resource_sum(node->nonzero_memory, sign, pod->nonzero_memory);
+    resource_add(&node->requested, names_of(node), pod_info_counted(pod), sign);
+    node->nonzero_milli_cpu =
+        resource_sum(node->nonzero_milli_cpu, sign, pod_info_counted_cpu(pod));
+    node->nonzero_memory = resource_sum(node->nonzero_memory, sign, pod_info_counted_memory(pod));
+    node->n_claiming += pod->claimed ? (size_t)sign : 0;
 }
 
 static void drop_from(pod_list *list, const struct berth_pod *pod)

@@ -39,6 +39,7 @@ struct berth_node {
     struct resource allocatable;
     struct resource requested;
     int64_t nonzero_milli_cpu, nonzero_memory;
+    size_t n_claiming; /* pods with resources by claims: berth_pod.claimed */
     pod_list pods;
     pod_list pods_with_affinity, pods_with_required_anti_affinity; /* subsets of pods; no refs */
     VEC(struct host_port) used_ports; /* sorted; atoms owned by the pods */

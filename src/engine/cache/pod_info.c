@@ -122,10 +122,72 @@ struct berth_pod *pod_info_assume(struct berth_pod *pod, struct str node_name)
     *p = *pod;
     p->refs = 1;
     p->base = pod_info_ref(pod);
+    p->claimed = NULL;
     p->assumed_node = str_dup(node_name);
     p->node_name = str_of(p->assumed_node);
     return p;
 }
+
+/* --- what claims take of the node ------------------------------------------------------------- */
+
+static void copy_statuses(struct claimed_resources *c,
+                          const struct node_allocatable_resource_claim_status *from, size_t n)
+{
+    struct arena *a = &c->arena;
+    c->statuses.v = arena_array(a, struct node_allocatable_resource_claim_status, n);
+    c->statuses.n = n;
+    for (size_t i = 0; i < n; i++) {
+        struct node_allocatable_resource_claim_status *s = &c->statuses.v[i];
+        s->resource_claim_name = arena_dup(a, from[i].resource_claim_name);
+        s->containers.n = from[i].containers.n;
+        s->containers.v = arena_array(a, struct str, s->containers.n);
+        for (size_t k = 0; k < s->containers.n; k++)
+            s->containers.v[k] = arena_dup(a, from[i].containers.v[k]);
+        s->resources.n = from[i].resources.n;
+        s->resources.v = arena_array(a, struct quantity_entry, s->resources.n);
+        for (size_t k = 0; k < s->resources.n; k++)
+            s->resources.v[k] =
+                (struct quantity_entry){arena_dup(a, from[i].resources.v[k].key),
+                                        quantity_dup(&from[i].resources.v[k].value, a)};
+    }
+}
+
+static void drop_claimed(struct berth_pod *p)
+{
+    if (!p->claimed)
+        return;
+    resource_release(&p->claimed->requests, p->names);
+    arena_release(&p->claimed->arena);
+    free(p->claimed);
+    p->claimed = NULL;
+}
+
+void pod_info_claim(struct berth_pod *pod,
+                    const struct node_allocatable_resource_claim_status *statuses, size_t n)
+{
+    drop_claimed(pod);
+    if (!n)
+        return;
+    struct claimed_resources *c = xnew(struct claimed_resources);
+    struct resource_gates gates = RESOURCE_GATES_DEFAULT;
+    struct pod with = *pod->pod;
+    struct pod_resource resource;
+    struct arena scratch;
+    arena_init(&c->arena, 0);
+    copy_statuses(c, statuses, n);
+    gates.dra_node_allocatable_resources = true;
+    with.status.node_allocatable_resource_claim_statuses.v = c->statuses.v;
+    with.status.node_allocatable_resource_claim_statuses.n = n;
+    arena_init(&scratch, 0);
+    pod_resource_calculate(&with, &gates, &scratch, &resource);
+    resource_set(&c->requests, pod->names, &resource.requests);
+    c->nonzero_milli_cpu = resource.non_zero_milli_cpu;
+    c->nonzero_memory = resource.non_zero_memory;
+    arena_release(&scratch);
+    pod->claimed = c;
+}
+
+/* --- references ------------------------------------------------------------------------------- */
 
 struct berth_pod *pod_info_ref(struct berth_pod *pod)
 {
@@ -152,6 +214,7 @@ void pod_info_unref(struct berth_pod *pod)
 {
     if (--pod->refs)
         return;
+    drop_claimed(pod);
     if (pod->base)
         pod_info_unref(pod->base);
     else

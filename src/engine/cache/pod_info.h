@@ -31,6 +31,19 @@ static inline int host_port_cmp(const struct host_port *a, const struct host_por
     return (a->ip > b->ip) - (a->ip < b->ip);
 }
 
+/*
+ * What ResourceClaims take of a pod's node besides the requests of its spec, with
+ * DRANodeAllocatableResources: status.nodeAllocatableResourceClaimStatuses, or what will be written
+ * there.
+ */
+struct claimed_resources {
+    struct arena arena; /* of statuses */
+    LIST(struct node_allocatable_resource_claim_status) statuses;
+    /* These count on the node, instead of those of the pod. */
+    struct resource requests;
+    int64_t nonzero_milli_cpu, nonzero_memory;
+};
+
 struct berth_pod {
     uint32_t refs;
     int32_t priority;
@@ -45,6 +58,7 @@ struct berth_pod {
     struct affinity_set *affinity; /* inter-pod affinity; NULL if none */
     bool has_affinity;             /* has at least one term */
     bool has_required_anti_affinity;
+    struct claimed_resources *claimed; /* NULL: nothing */
 
     struct intern *names;   /* the table of the atoms above */
     struct berth_pod *base; /* of an assumed pod: owns the derived data; else NULL */
@@ -54,8 +68,25 @@ struct berth_pod {
 struct berth_pod *pod_info_new(struct object *pod, struct intern *names);
 /* The same pod on a node: for cache_assume. */
 struct berth_pod *pod_info_assume(struct berth_pod *pod, struct str node_name);
+/* Sets `claimed`, to a copy. Before the pod is counted on a node. */
+void pod_info_claim(struct berth_pod *pod,
+                    const struct node_allocatable_resource_claim_status *statuses, size_t n);
 struct berth_pod *pod_info_ref(struct berth_pod *pod);
 void pod_info_unref(struct berth_pod *pod);
+
+/* The requests that count on the pod's node. */
+static inline const struct resource *pod_info_counted(const struct berth_pod *pod)
+{
+    return pod->claimed ? &pod->claimed->requests : &pod->requests;
+}
+static inline int64_t pod_info_counted_cpu(const struct berth_pod *pod)
+{
+    return pod->claimed ? pod->claimed->nonzero_milli_cpu : pod->nonzero_milli_cpu;
+}
+static inline int64_t pod_info_counted_memory(const struct berth_pod *pod)
+{
+    return pod->claimed ? pod->claimed->nonzero_memory : pod->nonzero_memory;
+}
 
 /* The engine identifies a pod by its UID. */
 static inline struct str pod_info_key(const struct berth_pod *pod)

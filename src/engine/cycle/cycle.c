@@ -54,6 +54,7 @@ struct berth_cycle *cycle_new(struct cycles *cycles, struct profile *profile)
     cycle->framework = cycles->framework;
     cycle->cycles = cycles;
     cycle->profile = profile;
+    cycle->claim = NULL;
     cycle->sampled = metrics && scheduler_metrics_sample(metrics);
     profile->setup->n_cycles++;
     return cycle;

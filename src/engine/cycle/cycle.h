@@ -98,6 +98,13 @@ struct berth_cycle {
     VEC(struct cycle_item) state;              /* by key - 1 */
     struct plugin_set skip_filter, skip_score; /* plugins whose PreFilter or PreScore said Skip */
 
+    /*
+     * Sets what claims of the pod take of the node it is assumed on (pod_info_claim); NULL:
+     * nothing. Of DynamicResources (upstream: ExtractPodNodeAllocatableResourceClaimStatus).
+     */
+    void (*claim)(struct berth_cycle *cycle, void *ctx, struct berth_pod *assumed);
+    void *claim_ctx;
+
     bool in_group; /* a member of a group is being tried; the result is undone afterwards */
     struct berth_placement *placement; /* the only nodes that count; NULL: all */
 
@@ -227,6 +234,12 @@ void cycle_filter_timed(struct berth_cycle *cycle, bool ok);
 void cycle_count_filters(const struct berth_cycle *cycle);
 
 /* The slot of the i-th candidate, and the node in it. */
+/* Before the pod is assumed. */
+static inline void cycle_claim(struct berth_cycle *cycle, struct berth_pod *assumed)
+{
+    if (cycle->claim)
+        cycle->claim(cycle, cycle->claim_ctx, assumed);
+}
 static inline uint32_t cycle_slot(const struct berth_cycle *cycle, size_t i)
 {
     return cycle->candidates[cycle->start + i];

@@ -12,6 +12,7 @@
 #include "engine/cycle/cycle.h"
 #include "engine/cycle/cycle_timing.h"
 #include "engine/cycle/what_if.h"
+#include "engine/framework/call_mark.h"
 
 #define MIN_FEASIBLE_NODES      100
 #define MIN_FEASIBLE_PERCENTAGE 5
@@ -206,8 +207,10 @@ static void filter_item(const struct window *w, struct worker *worker, size_t i)
 static void filter_items(void *ctx, size_t worker, size_t from, size_t to)
 {
     const struct window *w = ctx;
+    struct call_mark outer = call_begin(w->handle, "Filter", w->pod);
     for (size_t i = from; i < to; i++)
         filter_item(w, &w->cycle->cycles->workers.v[worker], w->from + i);
+    call_end(outer);
 }
 
 static void resolve_kept(void *ctx, const struct kept_status *kept)
@@ -265,8 +268,10 @@ static bool filter_batch(struct window *w)
     memcpy(s->before + w->first_word, s->feasible + w->first_word,
            (w->end_word - w->first_word) * sizeof(uint64_t));
     status_clear(status);
+    struct call_mark outer = call_begin(w->handle, "Filter", w->pod);
     enum berth_code code =
         w->handle->plugin->filter_many(w->handle->self, w->cycle, w->pod, &batch, status);
+    call_end(outer);
     for (size_t i = w->first_word; i < w->end_word; i++) {
         uint64_t gone = s->before[i] & ~s->feasible[i];
         s->feasible[i] &= s->before[i]; /* a plugin cannot bring a refused node back */

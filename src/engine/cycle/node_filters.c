@@ -5,6 +5,7 @@
  */
 #include "engine/cycle/cycle.h"
 #include "engine/cycle/cycle_timing.h"
+#include "engine/framework/call_mark.h"
 
 /* The filter at index i refused a node; n: none did. Any thread. */
 static void count_stop(const struct berth_cycle *cycle, size_t i)
@@ -18,20 +19,24 @@ enum berth_code cycle_run_filters(const struct berth_cycle *cycle, const struct 
                                   const struct berth_handle **ret_plugin)
 {
     const handle_list *list = &cycle->profile->at[POINT_FILTER];
-    for (size_t i = 0; i < list->n; i++) {
+    enum berth_code code = BERTH_SUCCESS;
+    struct call_mark outer = call_begin(NULL, "Filter", pod);
+    size_t i = 0;
+    for (; i < list->n; i++) {
         const struct berth_handle *h = list->v[i];
         if (plugin_set_has(&cycle->skip_filter, h->id))
             continue;
         status_clear(status);
-        enum berth_code code = h->plugin->filter(h->self, cycle, pod, node, status);
+        call_next(h);
+        code = h->plugin->filter(h->self, cycle, pod, node, status);
         if (code != BERTH_SUCCESS) {
             *ret_plugin = h;
-            count_stop(cycle, i);
-            return code;
+            break;
         }
     }
-    count_stop(cycle, list->n);
-    return BERTH_SUCCESS;
+    call_end(outer);
+    count_stop(cycle, i);
+    return code;
 }
 
 void cycle_count_filters(const struct berth_cycle *cycle)

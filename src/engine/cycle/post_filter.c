@@ -3,6 +3,7 @@
 
 #include "codec/json.h"
 #include "engine/cycle/cycle_timing.h"
+#include "engine/framework/call_mark.h"
 
 /*
  * Takes the verdict of the plugin that ran last. Returns whether it is final (upstream:
@@ -83,7 +84,9 @@ static bool run_plugins(struct berth_cycle *cycle, const struct berth_pod *pod,
         cycle->nominated = false;
         status_clear(status);
         int64_t began = plugin_begin(cycle);
+        struct call_mark outer = call_begin(p->last, "PostFilter", pod);
         enum berth_code code = p->last->plugin->post_filter(p->last->self, cycle, pod, status);
+        call_end(outer);
         if (code == BERTH_ASYNC)
             return false;
         plugin_end(cycle, p->last, METRIC_POST_FILTER, code, began);

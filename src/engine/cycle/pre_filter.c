@@ -4,6 +4,7 @@
 #include "engine/cycle/cycle.h"
 #include "engine/cycle/cycle_timing.h"
 #include "engine/cycle/fit_error.h"
+#include "engine/framework/call_mark.h"
 
 void cycle_blame_limiters(const struct berth_cycle *cycle, struct cycle_failure *failure)
 {
@@ -75,7 +76,9 @@ static bool run_plugins(struct berth_cycle *cycle, const struct berth_pod *pod,
         status_clear(status);
         cycle->in_pre_filter = true;
         int64_t began = plugin_begin(cycle);
+        struct call_mark outer = call_begin(h, "PreFilter", pod);
         enum berth_code code = h->plugin->pre_filter(h->self, cycle, pod, status);
+        call_end(outer);
         plugin_end(cycle, h, METRIC_PRE_FILTER, code, began);
         cycle->in_pre_filter = false;
         if (code != BERTH_SKIP)
@@ -98,7 +101,9 @@ bool cycle_prepare_again(struct berth_cycle *cycle, const struct berth_pod *pod)
     for (size_t i = 0; i < list->n; i++) {
         const struct berth_handle *h = list->v[i];
         status_clear(status);
+        struct call_mark outer = call_begin(h, "PreFilter", pod);
         enum berth_code code = h->plugin->pre_filter(h->self, cycle, pod, status);
+        call_end(outer);
         if (code == BERTH_SKIP)
             plugin_set_add(&cycle->skip_filter, h->id);
         else if (code != BERTH_SUCCESS)

@@ -2,6 +2,7 @@
 /* score.c - PreScore, Score and the choice of a node (upstream: prioritizeNodes, selectHost). */
 #include "engine/cycle/cycle.h"
 #include "engine/cycle/cycle_timing.h"
+#include "engine/framework/call_mark.h"
 
 static bool run_pre_score(struct berth_cycle *cycle, const struct berth_pod *pod,
                           struct cycle_failure *failure)
@@ -12,8 +13,10 @@ static bool run_pre_score(struct berth_cycle *cycle, const struct berth_pod *pod
         const struct berth_handle *h = list->v[i];
         status_clear(status);
         int64_t began = plugin_begin(cycle);
+        struct call_mark outer = call_begin(h, "PreScore", pod);
         enum berth_code code =
             h->plugin->pre_score(h->self, cycle, pod, cycle->slots, cycle->n_slots, status);
+        call_end(outer);
         plugin_end(cycle, h, METRIC_PRE_SCORE, code, began);
         if (code == BERTH_SKIP) {
             plugin_set_add(&cycle->skip_score, h->id);
@@ -57,6 +60,7 @@ static void score_items(void *ctx, size_t worker, size_t from, size_t to)
     const struct berth_handle *h = s->to->handle;
     struct worker *w = &s->cycle->cycles->workers.v[worker];
     const struct cache *cache = s->cycle->framework->cache;
+    struct call_mark outer = call_begin(h, "Score", s->pod);
     for (size_t i = from; i < to; i++) {
         const struct berth_node *node = cache->columns.nodes[s->cycle->slots[i]];
         struct berth_node bare;
@@ -70,6 +74,7 @@ static void score_items(void *ctx, size_t worker, size_t from, size_t to)
         if (code != BERTH_SUCCESS)
             worker_keep(w, i, code);
     }
+    call_end(outer);
 }
 
 static void fail(const struct scoring *s, const struct berth_status *status, enum berth_code code,
@@ -104,7 +109,9 @@ static bool run_score(struct scoring *s)
                                       .n = s->cycle->n_slots,
                                       .scores = s->to->scores};
     status_clear(status);
+    struct call_mark outer = call_begin(h, "Score", s->pod);
     enum berth_code code = h->plugin->score_many(h->self, s->cycle, s->pod, &batch, status);
+    call_end(outer);
     if (code != BERTH_SUCCESS)
         fail(s, status, code, "Score plugins");
     return code == BERTH_SUCCESS;
@@ -135,8 +142,10 @@ static bool normalize(struct scoring *s)
     memcpy(s->to->raw, s->to->scores, n * sizeof(int64_t));
     status_clear(status);
     int64_t began = plugin_begin(s->cycle);
+    struct call_mark outer = call_begin(h, "NormalizeScore", s->pod);
     enum berth_code code =
         h->plugin->normalize(h->self, s->cycle, s->pod, s->cycle->slots, s->to->scores, n, status);
+    call_end(outer);
     plugin_end(s->cycle, h, METRIC_NORMALIZE, code, began);
     if (code != BERTH_SUCCESS)
         fail(s, status, code, "Normalize on Score plugins");

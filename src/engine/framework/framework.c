@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/framework/framework.h"
 
+#include "engine/framework/call_mark.h"
 #include "engine/framework/setup.h"
+
+_Thread_local struct call_mark call_mark;
 
 void framework_init(struct framework *fw, const struct framework_options *options)
 {
@@ -78,12 +81,12 @@ void framework_add_handle(struct framework *fw, struct berth_handle *h)
 {
     h->framework = fw;
     h->serial = ++fw->last_serial;
-    map_put(&fw->handles, write_key(&h->serial), h);
+    map_put(&fw->handles, map_number_key(&h->serial), h);
 }
 
 void framework_remove_handle(struct berth_handle *h)
 {
-    map_del(&h->framework->handles, write_key(&h->serial));
+    map_del(&h->framework->handles, map_number_key(&h->serial));
 }
 
 struct profile *framework_profile(const struct framework *fw, struct str scheduler_name)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/framework/plugin_calls.h"
+#include "engine/framework/call_mark.h"
 
 struct plugin_request {
     uint64_t id;
@@ -77,7 +78,7 @@ static uint64_t add_request(struct plugin_calls *calls, const struct plugin_requ
     struct plugin_request *request = xnew(struct plugin_request);
     *request = *from;
     request->id = ++calls->last_id;
-    map_put(&calls->requests, write_key(&request->id), request);
+    map_put(&calls->requests, map_number_key(&request->id), request);
     return request->id;
 }
 
@@ -109,12 +110,12 @@ uint64_t plugin_calls_send(struct plugin_calls *calls, const struct ports *ports
 
 void plugin_calls_cancel_request(struct plugin_calls *calls, uint64_t id)
 {
-    free(map_del(&calls->requests, write_key(&id)));
+    free(map_del(&calls->requests, map_number_key(&id)));
 }
 
 static bool take_request(struct plugin_calls *calls, uint64_t id, struct plugin_request *ret)
 {
-    struct plugin_request *request = map_del(&calls->requests, write_key(&id));
+    struct plugin_request *request = map_del(&calls->requests, map_number_key(&id));
     if (!request)
         return false;
     *ret = *request;
@@ -126,16 +127,22 @@ void plugin_calls_done(struct plugin_calls *calls, uint64_t id,
                        const struct berth_api_result *result)
 {
     struct plugin_request ended;
-    if (take_request(calls, id, &ended) && ended.done)
-        ended.done(ended.ctx, result);
+    if (!take_request(calls, id, &ended) || !ended.done)
+        return;
+    struct call_mark outer = call_begin(ended.handle, "the answer to a request", NULL);
+    ended.done(ended.ctx, result);
+    call_end(outer);
 }
 
 void plugin_calls_got(struct plugin_calls *calls, uint64_t id,
                       const struct berth_http_result *result)
 {
     struct plugin_request ended;
-    if (take_request(calls, id, &ended) && ended.got)
-        ended.got(ended.ctx, result);
+    if (!take_request(calls, id, &ended) || !ended.got)
+        return;
+    struct call_mark outer = call_begin(ended.handle, "the answer to a request", NULL);
+    ended.got(ended.ctx, result);
+    call_end(outer);
 }
 
 /* --- timers ----------------------------------------------------------------------------------- */
@@ -146,14 +153,14 @@ uint64_t plugin_calls_add_timer(struct plugin_calls *calls, const struct berth_h
     struct plugin_timer *timer = xnew(struct plugin_timer);
     *timer =
         (struct plugin_timer){.id = ++calls->last_id, .handle = h, .at = at, .fn = fn, .ctx = ctx};
-    map_put(&calls->timers, write_key(&timer->id), timer);
+    map_put(&calls->timers, map_number_key(&timer->id), timer);
     heap_push(&calls->by_time, &timer->node);
     return timer->id;
 }
 
 void plugin_calls_cancel_timer(struct plugin_calls *calls, uint64_t id)
 {
-    struct plugin_timer *timer = map_del(&calls->timers, write_key(&id));
+    struct plugin_timer *timer = map_del(&calls->timers, map_number_key(&id));
     if (!timer)
         return;
     heap_remove(&calls->by_time, &timer->node);
@@ -167,7 +174,7 @@ static void fail_unsent(struct plugin_calls *calls)
     struct berth_http_result nothing = {.struct_size = sizeof(nothing), .message = message};
     while (calls->failed.n) {
         uint64_t id = calls->failed.v[0];
-        const struct plugin_request *request = map_get(&calls->requests, write_key(&id));
+        const struct plugin_request *request = map_get(&calls->requests, map_number_key(&id));
         vec_remove(&calls->failed, 0);
         if (request && request->got)
             plugin_calls_got(calls, id, &nothing);
@@ -185,7 +192,9 @@ void plugin_calls_run(struct plugin_calls *calls, int64_t now)
            timer_of(first)->id <= last) {
         struct plugin_timer due = *timer_of(first);
         plugin_calls_cancel_timer(calls, due.id);
+        struct call_mark outer = call_begin(due.handle, "a timer", NULL);
         due.fn(due.ctx);
+        call_end(outer);
     }
 }
 

@@ -14,12 +14,6 @@
 #include "base/map.h"
 #include "engine/ports/ports.h"
 
-/* The id of a write, a call or a timer as the key of a map. */
-static inline struct str write_key(const uint64_t *id)
-{
-    return (struct str){(const char *)id, sizeof(*id)};
-}
-
 struct plugin_calls {
     struct map requests;  /* by id → struct plugin_request */
     struct map timers;    /* by id → struct plugin_timer */

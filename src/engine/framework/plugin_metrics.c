@@ -33,6 +33,11 @@ static void release_part(void *state)
 static const struct metrics_part part = {
     .size = sizeof(struct plugin_metrics), .init = init_part, .release = release_part};
 
+void plugin_metrics_prepare(struct metrics *registry)
+{
+    (void)metrics_part(registry, &part);
+}
+
 /* --- checks ----------------------------------------------------------------------------------- */
 
 static bool is_name(const char *name, bool colons)
@@ -143,10 +148,10 @@ struct berth_metric *plugin_metric_new(const struct berth_handle *h,
         return &off;
     struct plugin_metrics *all = metrics_part(h->framework->registry, &part);
     struct berth_metric *m = find(all, desc->name);
+    if (!m && metrics_has(h->framework->registry, desc->name))
+        return refuse(h, desc, "berth has a metric of this name");
     if (!m)
         m = add(all, desc);
-    if (metric_family_desc(m->family) != &m->desc)
-        return refuse(h, desc, "berth has a metric of this name");
     return same_shape(m, desc) ? m : refuse(h, desc, "it exists with another kind or other labels");
 }
 

@@ -14,6 +14,8 @@
 
 enum plugin_metric_update { PLUGIN_METRIC_ADD, PLUGIN_METRIC_SET, PLUGIN_METRIC_OBSERVE };
 
+/* Before a second thread uses the registry. */
+void plugin_metrics_prepare(struct metrics *registry);
 /* NULL and an error in the log if the metric is refused. Metrics are off: one that does nothing. */
 struct berth_metric *plugin_metric_new(const struct berth_handle *h,
                                        const struct berth_metric_desc *desc);

@@ -6,6 +6,7 @@
 #include "engine/framework/profile.h"
 
 #include "engine/config/profile_plan.h"
+#include "engine/framework/call_mark.h"
 #include "engine/framework/framework.h"
 #include "engine/framework/setup.h"
 #include "engine/framework/shared_state.h"
@@ -50,9 +51,11 @@ static int create(struct berth_handle *h, const struct profile_config *config, s
                                            args_of(config, name), &scratch);
     h->args = str_dup(args);
     h->creating = true;
+    struct call_mark outer = call_begin(h, "create", NULL);
     int failed = h->plugin->create
                      ? h->plugin->create(h->framework->host, h, abi_str(args), &h->self, &error)
                      : 0;
+    call_end(outer);
     h->creating = false;
     arena_release(&scratch);
     error.text[sizeof(error.text) - 1] = 0;
@@ -143,8 +146,10 @@ struct profile *profile_free(struct profile *p)
         vec_release(&p->at[i]);
     for (size_t i = p->instances.n; i-- > 0;) {
         struct berth_handle *h = p->instances.v[i];
+        struct call_mark outer = call_begin(h, "destroy", NULL);
         if (h->plugin->destroy)
             h->plugin->destroy(h->self);
+        call_end(outer);
         free_instance(h);
     }
     vec_release(&p->instances);

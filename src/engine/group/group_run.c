@@ -39,6 +39,7 @@ static bool assume(struct groups *g, struct group_try *t)
     const struct berth_handle *by = NULL;
     permit_waits waits = {0};
     t->assumed = pod_info_assume(t->queued->pod, t->node_name);
+    cycle_claim(t->cycle, t->assumed);
     cache_assume(g->framework->cache, t->assumed);
     nominator_remove(&g->queue->nominator, pod_info_key(t->assumed));
     enum berth_code code = reserve_run(t->cycle, t->assumed, status, &by);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/group/placements.h"
+#include "engine/framework/call_mark.h"
 
 void placement_add(struct berth_placements *out, struct str name, const struct berth_str *nodes,
                    size_t n)
@@ -34,7 +35,9 @@ bool placement_generate(struct berth_cycle *cycle, const struct berth_pod_group 
     const struct berth_handle *h = list->v[0];
     status_clear(status);
     cycle_failure_clear(failure);
+    struct call_mark outer = call_begin(h, "PlacementGenerate", NULL);
     enum berth_code code = h->plugin->generate_placements(h->self, cycle, group, out, status);
+    call_end(outer);
     if (code == BERTH_SUCCESS && out->list.n)
         return true;
     if (code == BERTH_SUCCESS)
@@ -55,6 +58,7 @@ static bool score_by(struct berth_cycle *cycle, const struct berth_handle *h,
     struct berth_status *status = &cycle->cycles->status;
     const char *doing = "running PlacementScore plugins";
     enum berth_code code = BERTH_SUCCESS;
+    struct call_mark outer = call_begin(h, "PlacementScore", NULL);
     status_clear(status);
     for (size_t i = 0; code == BERTH_SUCCESS && i < placements->list.n; i++)
         code = h->plugin->score_placement(h->self, cycle, group, &placements->list.v[i], &scores[i],
@@ -64,6 +68,7 @@ static bool score_by(struct berth_cycle *cycle, const struct berth_handle *h,
         code = h->plugin->normalize_placements(h->self, cycle, group, scores, placements->list.n,
                                                status);
     }
+    call_end(outer);
     if (code != BERTH_SUCCESS)
         cycle_failure_status(failure, &cycle->framework->reasons, status, code,
                              "%s: plugin \"%s\" failed with", doing, h->plugin->name);

@@ -182,11 +182,6 @@ static bool same_class(const struct object_meta *a, const struct object_meta *b)
     return true;
 }
 
-static struct str hash_key(const uint64_t *hash)
-{
-    return (struct str){(const char *)hash, sizeof(*hash)};
-}
-
 static void take_class(struct pod_class *class, uint64_t sieve,
                        const struct pod_count_ref_list *counts)
 {
@@ -205,7 +200,7 @@ static struct pod_class *new_class(struct pod_counts *c, const struct berth_pod 
     class->place = class->namespace->classes.n;
     uint64_t sieve = labels_sieve(&class->meta->labels);
     vec_push(&class->namespace->classes, (struct pod_class_ref){sieve, class});
-    class->next = map_put(&c->classes, hash_key(&class->hash), class);
+    class->next = map_put(&c->classes, map_number_key(&class->hash), class);
     take_class(class, sieve, &class->namespace->counts);
     take_class(class, sieve, &c->everywhere);
     return class;
@@ -222,12 +217,12 @@ static void free_class(struct pod_class *class)
 static void forget_class(struct pod_counts *c, struct pod_class *class)
 {
     struct pod_namespace *ns = class->namespace;
-    struct pod_class *first = map_del(&c->classes, hash_key(&class->hash)), **at = &first;
+    struct pod_class *first = map_del(&c->classes, map_number_key(&class->hash)), **at = &first;
     while (*at != class)
         at = &(*at)->next;
     *at = class->next;
     if (first)
-        map_put(&c->classes, hash_key(&first->hash), first);
+        map_put(&c->classes, map_number_key(&first->hash), first);
     vec_swap_remove(&ns->classes, class->place);
     if (class->place < ns->classes.n)
         ns->classes.v[class->place].class->place = class->place;
@@ -241,7 +236,7 @@ static struct pod_class *class_of(struct pod_counts *c, const struct berth_pod *
 {
     const struct object_meta *meta = &pod->pod->metadata;
     uint64_t hash = class_hash(meta);
-    struct pod_class *class = map_get(&c->classes, hash_key(&hash));
+    struct pod_class *class = map_get(&c->classes, map_number_key(&hash));
     while (class && !same_class(class->meta, meta))
         class = class->next;
     return class ? class : new_class(c, pod, hash);
@@ -447,17 +442,12 @@ static void catch_up(const struct pod_count *count, const struct topology *t,
     d->seen = count->n_moves;
 }
 
-static struct str id_key(const uint64_t *id)
-{
-    return (struct str){(const char *)id, sizeof(*id)};
-}
-
 /* The keys are in the vector: call again whenever it is reallocated. */
 static void index_domains(struct pod_count *count)
 {
     map_clear(&count->by_topology);
     for (size_t i = 0; count->domains.n > FEW_DOMAINS && i < count->domains.n; i++)
-        map_put(&count->by_topology, id_key(&count->domains.v[i].topology),
+        map_put(&count->by_topology, map_number_key(&count->domains.v[i].topology),
                 (void *)(uintptr_t)(i + 1));
 }
 
@@ -479,7 +469,7 @@ static void drop_old_domains(struct pod_count *count)
 static struct pod_count_domains *find_domains(struct pod_count *count, uint64_t topology)
 {
     if (count->by_topology.n) {
-        size_t place = (size_t)(uintptr_t)map_get(&count->by_topology, id_key(&topology));
+        size_t place = (size_t)(uintptr_t)map_get(&count->by_topology, map_number_key(&topology));
         return place ? &count->domains.v[place - 1] : NULL;
     }
     for (size_t i = 0; i < count->domains.n; i++)
@@ -502,7 +492,8 @@ static struct pod_count_domains *domains_of(struct pod_count *count, const struc
     if (moves || count->domains.n == FEW_DOMAINS + 1)
         index_domains(count);
     else if (count->by_topology.n)
-        map_put(&count->by_topology, id_key(&d->topology), (void *)(uintptr_t)count->domains.n);
+        map_put(&count->by_topology, map_number_key(&d->topology),
+                (void *)(uintptr_t)count->domains.n);
     recount(count, t, d);
     d->seen = count->n_moves;
     count->domain_bytes += domains_bytes(d);

@@ -175,7 +175,7 @@ static void submit(struct eviction *x, struct write *write, struct berth_pod *vi
     *w = (struct eviction_write){framework_next_id(room->framework), x, victim};
     write->id = w->id;
     write->scheduler_name = str_of(x->profile);
-    map_put(&room->writes, write_key(&w->id), w);
+    map_put(&room->writes, map_number_key(&w->id), w);
     x->pending++;
     INVARIANT(x->pending == n_writes(x));
     framework_submit(room->framework, write);
@@ -393,7 +393,7 @@ static void take_clear_outcome(struct eviction *x, const struct write_result *re
 bool eviction_write_done(struct evictions *room, uint64_t id, const struct write_result *result,
                          struct eviction_end *ret)
 {
-    struct eviction_write *w = map_del(&room->writes, write_key(&id));
+    struct eviction_write *w = map_del(&room->writes, map_number_key(&id));
     *ret = (struct eviction_end){0};
     if (!w)
         return false;

@@ -74,11 +74,6 @@ static void release(struct cohort *c)
     heap_release(&c->parked);
 }
 
-static struct str key_of(const uint64_t *key)
-{
-    return (struct str){(const char *)key, sizeof(*key)};
-}
-
 void cohorts_init(struct cohorts *all, const struct berth_handle *const *sort)
 {
     *all = (struct cohorts){.sort = sort};
@@ -105,13 +100,13 @@ void cohorts_release(struct cohorts *all)
 
 static struct cohort *cohort_at(struct cohorts *all, uint64_t key)
 {
-    struct cohort *c = map_get(&all->by_key, key_of(&key));
+    struct cohort *c = map_get(&all->by_key, map_number_key(&key));
     if (c)
         return c;
     c = xnew(struct cohort);
     c->key = key;
     init(c, all);
-    map_put(&all->by_key, key_of(&c->key), c);
+    map_put(&all->by_key, map_number_key(&c->key), c);
     return c;
 }
 
@@ -122,7 +117,7 @@ static void settle(struct cohorts *all, struct cohort *c)
         return;
     INVARIANT(!c->early.items.n && !c->parked.items.n);
     INVARIANT(!c->report && !heap_contains(&c->ready));
-    map_del(&all->by_key, key_of(&c->key));
+    map_del(&all->by_key, map_number_key(&c->key));
     release(c);
     free(c);
 }
@@ -284,7 +279,7 @@ static bool is_full(const struct cohorts *all)
 static void forget_report(struct cohorts *all, struct cohort *c)
 {
     if (c->report)
-        map_del(&all->by_report, key_of(&c->report));
+        map_del(&all->by_report, map_number_key(&c->report));
     c->report = 0;
 }
 
@@ -312,7 +307,7 @@ void cohort_turned_down(struct cohorts *all, struct berth_queued_pod *qp, uint64
         c->report = report;
         c->reported = now;
         c->overdue = false;
-        map_put(&all->by_report, key_of(&c->report), c);
+        map_put(&all->by_report, map_number_key(&c->report), c);
         hold_until(all, c, now + COHORT_PATIENCE);
     }
     update(all, qp->cohort);
@@ -365,7 +360,7 @@ static void end_holds(struct cohorts *all, int64_t now)
 
 bool cohort_report_done(struct cohorts *all, uint64_t report, int64_t now)
 {
-    struct cohort *c = map_get(&all->by_report, key_of(&report));
+    struct cohort *c = map_get(&all->by_report, map_number_key(&report));
     if (!c)
         return false;
     int64_t took = now - c->reported;

@@ -2,6 +2,7 @@
 /*
  * queue_gates.c - PreEnqueue: the pods that are admitted, and the plugins that gate the others.
  */
+#include "engine/framework/call_mark.h"
 #include "engine/framework/status.h"
 #include "engine/metrics/scheduler_metrics.h"
 #include "engine/queue/queue.h"
@@ -11,7 +12,9 @@ static bool opens(struct queue *q, struct berth_queued_pod *qp, const struct ber
 {
     int64_t began = q->sampled ? scheduler_metrics_now(q->metrics) : 0;
     status_clear(&q->status);
+    struct call_mark outer = call_begin(h, "PreEnqueue", qp->pod);
     enum berth_code code = h->plugin->pre_enqueue(h->self, qp->pod, &q->status);
+    call_end(outer);
     if (q->sampled)
         scheduler_metrics_plugin(q->metrics, h, METRIC_PRE_ENQUEUE, code,
                                  scheduler_metrics_now(q->metrics) - began, 1);

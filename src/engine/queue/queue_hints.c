@@ -2,6 +2,7 @@
 /*
  * queue_hints.c - which events requeue which pods, and the events kept for pods in flight.
  */
+#include "engine/framework/call_mark.h"
 #include "engine/metrics/scheduler_metrics.h"
 #include "engine/queue/queue.h"
 
@@ -45,10 +46,12 @@ enum queue_strategy queue_strategy_for(const struct queue *q, const struct berth
         const struct event_registration *r = &q->registrar.events.v[i];
         if (!event_matches(r->resource, r->actions, event) || !rejected_by(qp, r->handle))
             continue;
+        struct call_mark outer = call_begin(r->handle, "QueueingHint", qp->pod);
         enum berth_hint hint = r->hint
                                    ? r->hint(r->handle->self, qp->pod, object_abi(event->before),
                                              object_abi(event->after))
                                    : BERTH_QUEUE;
+        call_end(outer);
         if (q->metrics)
             q->hints.v[i].n[hint != BERTH_QUEUE_SKIP]++;
         if (hint == BERTH_QUEUE_SKIP)

@@ -130,7 +130,5 @@ static const struct berth_shared_type shared_type = {
 const struct extended_classes *extended_classes_shared(const struct berth_host *host,
                                                        struct berth_handle *h)
 {
-    return features_enabled(&h->framework->features, "DRAExtendedResource")
-               ? host->shared(h, &shared_type)
-               : NULL;
+    return handle_feature(h, FEATURE_DRA_EXTENDED_RESOURCE) ? host->shared(h, &shared_type) : NULL;
 }

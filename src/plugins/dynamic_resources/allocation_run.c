@@ -76,12 +76,18 @@ enum allocation_verdict allocation_run(struct allocation_run *run, bool build)
         run->allocation.cancelled = timed_out;
     enum allocation_verdict verdict =
         allocator_allocate(s->allocator, run->node->node, &run->allocation);
-    if ((verdict != ALLOCATION_FAILED_ON_NODE && verdict != ALLOCATION_ERROR) || build)
+    if (verdict != ALLOCATION_ERROR || build)
         return verdict;
     /* For the text of the error. */
     need_arena(run);
     run->allocation.arena = &run->arena;
     return allocator_allocate(s->allocator, run->node->node, &run->allocation);
+}
+
+struct arena *allocation_run_arena(struct allocation_run *run)
+{
+    need_arena(run);
+    return &run->arena;
 }
 
 void allocation_run_release(struct allocation_run *run)

@@ -31,6 +31,8 @@ struct allocation_run {
 
 /* build: results are wanted, not only the verdict. */
 enum allocation_verdict allocation_run(struct allocation_run *run, bool build);
+/* Memory for what is computed from the results. */
+struct arena *allocation_run_arena(struct allocation_run *run);
 void allocation_run_release(struct allocation_run *run);
 
 #endif

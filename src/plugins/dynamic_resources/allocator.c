@@ -205,6 +205,25 @@ static void search_release(struct search *s)
     arena_release(&s->arena);
 }
 
+/* The devices of a request are next to each other. An alternative without devices has no points. */
+static int64_t score(const struct search *s)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < s->chosen.n; i++)
+        if (i == 0 || s->chosen.v[i].request != s->chosen.v[i - 1].request)
+            sum += s->chosen.v[i].request->points;
+    return sum;
+}
+
+/* See memos.c. */
+static bool is_fragile(const struct search *s)
+{
+    bool wide = s->exceeded;
+    for (size_t i = 0; i < s->chosen.n; i++)
+        wide = wide || s->chosen.v[i].device->slice->pool->wide;
+    return wide;
+}
+
 static enum step search(struct search *s)
 {
     if (!str_empty(s->view->error))
@@ -218,6 +237,7 @@ static enum step search(struct search *s)
     struct allocation_result *nothing;
     if (r != STEP_FOUND)
         return r;
+    call->score = score(s);
     if (call->arena ? !results_build(s, call->arena, &call->results)
                     : results_may_fail(s) && !results_build(s, &s->arena, &nothing))
         return STEP_ERROR;
@@ -242,34 +262,63 @@ static enum allocation_verdict search_verdict(struct search *s)
 }
 
 static enum allocation_verdict search_on(const struct allocator *a, const struct node *node,
-                                         struct allocation *allocation)
+                                         struct allocation *allocation, bool *ret_fragile)
 {
     struct search s;
     search_init(&s, a, node, allocation);
     enum allocation_verdict verdict = search_verdict(&s);
+    *ret_fragile = is_fragile(&s);
     if (allocation->arena && s.error.n > 0)
         allocation->error = arena_dup(allocation->arena, buf_str(&s.error));
     search_release(&s);
     return verdict;
 }
 
+/* Verdicts may be remembered: the memo is for these classes. */
+static bool is_memorable(const struct allocator *a)
+{
+    return a->class_changes == a->devices->class_changes;
+}
+
 enum allocation_verdict allocator_allocate(const struct allocator *a, const struct node *node,
                                            struct allocation *allocation)
 {
-    bool memorable = !allocation->last && a->class_changes == a->devices->class_changes;
-    const struct device_node *known = memorable ? devices_node(a->devices, node) : NULL;
-    _Atomic uint64_t *word = known ? &a->memo->words[known->number] : NULL;
-    uint64_t clock = known ? device_node_clock(a->devices, known) : 0;
-    uint64_t memo = known ? atomic_load_explicit(word, memory_order_relaxed) : 0;
-    static const enum allocation_verdict verdicts[] = {
-        [1] = ALLOCATION_FOUND, [2] = ALLOCATION_NONE, [3] = ALLOCATION_FAILED_ON_NODE};
-    enum allocation_verdict verdict = verdicts[memo & 3];
-    if (memo == 0 || memo >> 2 != clock || (verdict == ALLOCATION_FOUND && allocation->arena)) {
-        verdict = search_on(a, node, allocation);
-        if (known && verdict <= ALLOCATION_FAILED_ON_NODE)
-            atomic_store_explicit(word, clock << 2 | ((uint64_t)verdict + 1), memory_order_relaxed);
+    const struct devices *d = a->devices;
+    const struct device_node *at =
+        !allocation->last && is_memorable(a) ? devices_node(d, node) : NULL;
+    struct known_verdict known;
+    allocation->score = 0;
+    if (!at || !memo_recall(d, a->memo, at, &known) ||
+        (known.verdict == ALLOCATION_FOUND && allocation->arena)) {
+        known.verdict = (int)search_on(a, node, allocation, &known.fragile);
+        known.score = allocation->score;
+        if (at && known.verdict <= ALLOCATION_FAILED_ON_NODE)
+            memo_keep(d, a->memo, at, &known);
     }
-    if (verdict == ALLOCATION_FAILED_ON_NODE)
+    allocation->score = known.score;
+    if (known.verdict == ALLOCATION_FAILED_ON_NODE)
         allocation->error = STR("invalid resource pools were encountered");
-    return verdict;
+    return (enum allocation_verdict)known.verdict;
+}
+
+void allocator_recall(const struct allocator *a, struct recalled *r)
+{
+    const struct devices *d = a->devices;
+    r->found = r->none = r->failed = 0;
+    if (!is_memorable(a))
+        return;
+    const struct device_node *const *kept = devices_nodes_at(a->devices, r->first, 64);
+    for (uint64_t left = r->asked; left; left &= left - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(left);
+        const struct device_node *node = kept[i];
+        struct known_verdict known;
+        if (!device_node_is(d, node, r->nodes[i]))
+            node = devices_find_at(a->devices, r->nodes[i], r->first + i);
+        if (!node || !memo_recall(d, a->memo, node, &known))
+            continue;
+        *(known.verdict == ALLOCATION_FOUND  ? &r->found
+          : known.verdict == ALLOCATION_NONE ? &r->none
+                                             : &r->failed) |= left & -left;
+        r->scores[i] = known.score;
+    }
 }

@@ -28,6 +28,15 @@
 /* More results per claim are refused: AllocationResultsMaxSize. */
 #define ALLOCATION_RESULTS_MAX 32
 
+/* Points of the first alternative (upstream: FirstAvailableDeviceRequestMaxSize). */
+#define ALLOCATION_POINTS_MAX 8
+
+/* What an alternative of a request adds to the score of a node. */
+static inline int64_t allocation_points(size_t alternative)
+{
+    return ALLOCATION_POINTS_MAX - (int64_t)alternative;
+}
+
 enum allocation_verdict {
     ALLOCATION_FOUND,
     /* The node does not have the devices: "cannot allocate all claims". */
@@ -51,6 +60,7 @@ struct allocation {
     /* Set by allocator_allocate. */
     struct allocation_result *results; /* one per claim if found; without allocation_timestamp */
     size_t n;
+    int64_t score;    /* if found: points of the alternatives that are used */
     struct str error; /* upstream's text */
 };
 
@@ -68,5 +78,18 @@ struct allocator *allocator_free(struct allocator *a);
  */
 enum allocation_verdict allocator_allocate(const struct allocator *a, const struct node *node,
                                            struct allocation *allocation);
+/* 64 nodes; sets are by their index. */
+struct recalled {
+    /* Set by the caller. */
+    uint64_t asked;
+    const struct node *nodes[64];
+    size_t first; /* a small number of the first node, the next one's is one more: for speed */
+    /* Results: subsets of `asked` for each verdict, and the score of `found`. */
+    uint64_t found, none, failed;
+    int64_t scores[64];
+};
+
+/* What searches on the nodes would find, as far as it is known without one. Engine's thread. */
+void allocator_recall(const struct allocator *a, struct recalled *r);
 
 #endif

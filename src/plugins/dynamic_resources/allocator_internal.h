@@ -30,6 +30,7 @@ struct request_plan {
     bool all; /* allocationMode All */
     bool admin_access;
     uint32_t number; /* index of the search's requests, in all claims */
+    int64_t points;  /* of an alternative, if it is used: the score */
 };
 
 struct request_group {
@@ -169,6 +170,7 @@ struct search {
     struct mark *marks;           /* hash table by identity */
     size_t n_marks, marks_capacity;
     VEC(struct counter_state) counters;
+    bool exceeded;    /* a branch ended with STEP_TOO_MANY */
     struct buf error; /* of ALLOCATION_ERROR */
 };
 

@@ -21,6 +21,15 @@ static void log_failure(void *ctx, const struct berth_api_result *result)
                          KV_STR("err", str_abi(result->message)));
 }
 
+static void log_pod_failure(void *ctx, const struct berth_api_result *result)
+{
+    const struct dra_shared *shared = ctx;
+    if (result->status < 200 || result->status >= 300)
+        engine_log_error(handle_log(shared->handle),
+                         "Failed to clear NodeAllocatableResourceClaimStatuses on Unreserve",
+                         KV_STR("err", str_abi(result->message)));
+}
+
 static uint64_t call(struct dra_shared *shared, const struct object_meta *claim,
                      struct berth_api_call c, berth_api_done_fn *done, void *ctx)
 {
@@ -48,6 +57,22 @@ uint64_t claim_read(struct dra_shared *shared, const struct object_meta *claim,
                     berth_api_done_fn *done, void *ctx)
 {
     return call(shared, claim, (struct berth_api_call){.verb = BERTH_API_GET}, done, ctx);
+}
+
+uint64_t dra_patch_pod(struct dra_shared *shared, const struct object_meta *pod, struct str body,
+                       berth_api_done_fn *done, void *ctx)
+{
+    struct berth_api_call c = {.struct_size = sizeof(c),
+                               .verb = BERTH_API_PATCH,
+                               .patch = BERTH_PATCH_STRATEGIC,
+                               .api_version = BERTH_STR("v1"),
+                               .resource = BERTH_STR("pods"),
+                               .subresource = BERTH_STR("status"),
+                               .namespace_name = abi_str(pod->namespace),
+                               .name = abi_str(pod->name),
+                               .body = abi_str(body)};
+    return shared->host->api_call(shared->handle, &c, done ? done : log_pod_failure,
+                                  done ? ctx : shared);
 }
 
 /* --- bodies ----------------------------------------------------------------------------------- */
@@ -177,6 +202,12 @@ void claim_deallocate(struct dra_shared *shared, const struct resource_claim *cl
     claim_patch(shared, &claim->metadata, STR("status"), BERTH_PATCH_MERGE, buf_str(&body), NULL,
                 NULL);
     buf_release(&body);
+}
+
+void pod_clear_node_claims(struct dra_shared *shared, const struct object_meta *pod)
+{
+    dra_patch_pod(shared, pod, STR("{\"status\":{\"nodeAllocatableResourceClaimStatuses\":null}}"),
+                  NULL, NULL);
 }
 
 /* --- removal ---------------------------------------------------------------------------------- */

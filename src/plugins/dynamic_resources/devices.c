@@ -54,7 +54,7 @@ static bool reapply(struct devices *d, const struct device_taint_rule *rule)
             if (!rule_applies(rule, &slice->devices[i]))
                 continue;
             apply_rules(d, &slice->devices[i]);
-            pool_touch(d, slice->pool);
+            slice_device_touch(d, &slice->devices[i], false);
             any = true;
         }
     }
@@ -120,6 +120,7 @@ static void init_device(struct devices *d, struct slice *slice, struct slice_dev
     device->id = device_id_get(d, spec->driver, spec->pool.name, api->name);
     device->number = selector_number_get(d);
     vec_push(&device->id->offers, device);
+    d->n_mapped += api->node_allocatable_resource_mappings.n > 0;
     for (size_t i = 0; i < api->capacity.n; i++)
         device->has_request_policy =
             device->has_request_policy || api->capacity.v[i].value.request_policy;
@@ -138,6 +139,7 @@ static void release_device(struct devices *d, struct slice_device *device)
             vec_remove(&id->offers, i);
             break;
         }
+    d->n_mapped -= device->device->node_allocatable_resource_mappings.n > 0;
     selector_number_put(d, device->number);
     vec_release(&device->rule_taints);
     device_id_put(d, id);
@@ -211,6 +213,25 @@ const struct device_class *devices_class(const struct devices *d, struct str nam
 {
     const struct class_entry *c = map_get(&d->classes, name);
     return c ? c->api : NULL;
+}
+
+/* --- devices by name -------------------------------------------------------------------------- */
+
+bool devices_map_to_nodes(const struct devices *d)
+{
+    return d->n_mapped > 0;
+}
+
+const struct device *devices_find(const struct devices *d, struct str driver, struct str pool,
+                                  struct str device)
+{
+    const struct device_id *id = device_id_find(d, driver, pool, device);
+    const struct slice_device *newest = NULL;
+    for (size_t i = 0; id && i < id->offers.n; i++)
+        if (!newest || id->offers.v[i]->slice->api->spec.pool.generation >
+                           newest->slice->api->spec.pool.generation)
+            newest = id->offers.v[i];
+    return newest ? newest->device : NULL;
 }
 
 /* --- changes ---------------------------------------------------------------------------------- */

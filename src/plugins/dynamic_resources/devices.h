@@ -85,6 +85,16 @@ bool devices_object_changed(struct devices *d, struct object *before, struct obj
 void devices_take(struct devices *d, const struct allocation_result *allocation);
 void devices_give_back(struct devices *d, const struct allocation_result *allocation);
 
+/* Does any device take resources of its node? */
+bool devices_map_to_nodes(const struct devices *d);
+/*
+ * The device in the newest generation of its pool; NULL if there is none. Any thread. Upstream
+ * looks it up without the driver: of two drivers with equal names of pools and devices it takes
+ * any.
+ */
+const struct device *devices_find(const struct devices *d, struct str driver, struct str pool,
+                                  struct str device);
+
 /* NULL if there is none. Borrowed. */
 const struct device_class *devices_class(const struct devices *d, struct str name);
 

@@ -26,6 +26,7 @@
 #include "base/vec.h"
 #include "plugins/dynamic_resources/devices.h"
 
+struct device_node;
 struct device_pool;
 struct slice;
 struct slice_device;
@@ -52,6 +53,9 @@ struct device_id {
 
 struct device_id *device_id_get(struct devices *d, struct str driver, struct str pool,
                                 struct str device);
+/* NULL if there is none. Any thread. */
+const struct device_id *device_id_find(const struct devices *d, struct str driver, struct str pool,
+                                       struct str device);
 void device_id_put(struct devices *d, struct device_id *id);
 /* Upstream: IsDeviceAllocated. */
 bool device_id_is_allocated(const struct device_id *id);
@@ -84,6 +88,7 @@ struct slice {
     struct object *object;
     const struct resource_slice *api;
     struct device_pool *pool;
+    struct device_node *node;     /* whose name it has and which alone it reaches; else NULL */
     struct slice_device *devices; /* as many as api->spec.devices */
     enum slice_reach reach;
     bool has_counters;       /* reaches every node, unless it reaches nothing */
@@ -103,7 +108,6 @@ struct device_pool {
     bool wide, ill; /* is in devices.wide, devices.ill */
     bool unique;    /* no two devices have the same name, whatever the generation */
     bool counters;  /* some slice has or consumes counters */
-    uint64_t clock; /* of the last change of its slices or of what is taken of its devices */
     struct str key;
     char text[];
 };
@@ -126,17 +130,30 @@ struct node_view {
     bool has_invalid;
 };
 
+/*
+ * The number of all nodes that see the same slices, none of which is for one of them alone: a
+ * search has the same result on each.
+ */
+struct common_view {
+    struct str key;
+    uint32_t number; /* index of memos */
+    uint32_t refs;   /* nodes */
+    char text[];
+};
+
 /* What is known by a node's name. Lives while there is such a node or a slice for it. */
 struct device_node {
+    const struct node *api; /* of object */
+    uint64_t epoch;         /* of `view`; differs from that of devices: out of date */
+    uint64_t clock;         /* of the last change of `view`, of its pools or of what is taken */
+    uint32_t number;        /* index of memos: its own, or that of `common` */
+    bool dirty;
+    struct common_view *common; /* NULL: none */
     struct str name;
     struct object *object;           /* NULL: no such node */
     VEC(struct device_pool *) pools; /* with slices for its name */
     struct node_view view;
     struct arena arena; /* of view */
-    uint64_t epoch;     /* of `view`; differs from that of devices: out of date */
-    uint64_t clock;     /* when `view` was made */
-    uint32_t number;    /* index of memos */
-    bool dirty;
     char text[];
 };
 
@@ -156,9 +173,17 @@ int slice_device_reaches(const struct slice_device *device, const struct node *n
 
 /* The node if its kept view is up to date, else NULL. */
 const struct device_node *devices_node(const struct devices *d, const struct node *node);
-/* When something last changed that a search on the node depends on. */
-uint64_t device_node_clock(const struct devices *d, const struct device_node *node);
-void pool_touch(struct devices *d, struct device_pool *pool);
+/*
+ * The same by a number that the caller gives to nodes: what was found before for n numbers, NULL
+ * where nothing was, and the search for one of them. device_node_is: is it still right?
+ */
+const struct device_node *const *devices_nodes_at(struct devices *d, size_t slot, size_t n);
+const struct device_node *devices_find_at(struct devices *d, const struct node *node, size_t slot);
+/*
+ * The device is taken as a whole (`taking`) or otherwise changes: searches that have seen it are
+ * out of date.
+ */
+void slice_device_touch(struct devices *d, const struct slice_device *device, bool taking);
 
 void pools_add_slice(struct devices *d, struct slice *slice);
 void pools_remove_slice(struct devices *d, struct slice *slice);
@@ -197,6 +222,13 @@ void selector_number_put(struct devices *d, uint32_t number);
 
 /* --- verdicts --------------------------------------------------------------------------------- */
 
+/* A verdict: FOUND, NONE or FAILED_ON_NODE. */
+struct known_verdict {
+    int verdict;   /* enum allocation_verdict */
+    int64_t score; /* of FOUND */
+    bool fragile;  /* may change when a device of a wide pool is taken */
+};
+
 /*
  * Verdicts for claims with the same spec, by node. Pods of one template ask the same question on
  * every node, and between two of them only a few nodes change.
@@ -205,10 +237,14 @@ struct verdict_memo {
     struct str key;
     uint32_t refs; /* allocators */
     uint64_t used;
-    _Atomic uint64_t *words; /* by device_node.number: clock of the node * 4 + verdict + 1 */
+    _Atomic uint64_t *words; /* by device_node.number; see memo_recall */
     size_t n;
     char text[];
 };
+
+/* Any thread. */
+void memo_keep(const struct devices *d, struct verdict_memo *m, const struct device_node *node,
+               const struct known_verdict *known);
 
 /* Adds a reference. Engine's thread. */
 struct verdict_memo *memo_get(struct devices *d, const struct resource_claim *const *claims,
@@ -234,6 +270,7 @@ struct devices {
     struct device_features features;
     struct selector_engine engine;
     bool stable;        /* upstream's stable allocator is used */
+    size_t n_mapped;    /* devices that take resources of their node */
     struct map ids;     /* → struct device_id */
     struct map slices;  /* by name → struct slice */
     struct map pools;   /* → struct device_pool */
@@ -247,8 +284,11 @@ struct devices {
     uint64_t view_epoch;            /* all nodes have been brought to it */
     uint64_t clock;                 /* counts changes */
     uint64_t wide_clock;            /* of the last change of a wide pool */
+    uint64_t wide_give_clock;       /* the same, without devices that are taken as a whole */
     struct device_node **by_object; /* nodes by the address of the object; see pools.c */
     size_t by_object_capacity;
+    VEC(const struct device_node *) by_slot; /* NULL: not known; see devices_node_at */
+    struct map common_views;                 /* → struct common_view */
     VEC(uint32_t) free_node_numbers;
     uint32_t n_node_numbers;
     struct map selectors; /* by expression → struct compiled_selector */
@@ -258,5 +298,35 @@ struct devices {
     uint64_t uses;
     struct buf key; /* scratch */
 };
+
+/* --- in the loop over nodes ------------------------------------------------------------------- */
+
+/* Is it this node's, with a view that is up to date? node NULL: no. */
+static inline bool device_node_is(const struct devices *d, const struct device_node *node,
+                                  const struct node *api)
+{
+    return node && node->api == api && node->epoch == d->epoch && d->dirty_pools.n == 0;
+}
+
+/* Words of memos, from the lowest bit: verdict + 1, fragile, score, clock. 0: nothing is known. */
+#define MEMO_VERDICT_BITS 2
+#define MEMO_SCORE_SHIFT  (MEMO_VERDICT_BITS + 1)
+#define MEMO_SCORE_BITS   12
+#define MEMO_CLOCK_SHIFT  (MEMO_SCORE_SHIFT + MEMO_SCORE_BITS)
+
+/* Any thread. Returns false if the verdict is not known. */
+static inline bool memo_recall(const struct devices *d, const struct verdict_memo *m,
+                               const struct device_node *node, struct known_verdict *ret)
+{
+    uint64_t word = atomic_load_explicit(&m->words[node->number], memory_order_relaxed);
+    uint64_t clock = word >> MEMO_CLOCK_SHIFT;
+    bool fragile = word >> MEMO_VERDICT_BITS & 1;
+    if (!word || node->clock > clock || (fragile ? d->wide_clock : d->wide_give_clock) > clock)
+        return false;
+    ret->verdict = (int)(word & ((1U << MEMO_VERDICT_BITS) - 1)) - 1;
+    ret->score = (int64_t)(word >> MEMO_SCORE_SHIFT & ((1U << MEMO_SCORE_BITS) - 1));
+    ret->fragile = fragile;
+    return true;
+}
 
 #endif

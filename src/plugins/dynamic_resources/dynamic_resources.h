@@ -12,8 +12,9 @@
  *              pre_filter.c which claims the pod has and what remains to be allocated
  *              filter.c     Filter and Score
  *              extended.c   extended resources as requests of a claim
+ *              node_allocatable.c  devices that take cpu and memory of their node
  *              reserve.c    Reserve, Unreserve, PostFilter
- *              pre_bind.c   PreBind: the writes, and the wait for binding conditions
+ *              pre_bind.c   PreBind: the writes; device_wait.c: the wait for binding conditions
  *              claim_writes.c  texts of the writes, and removal of claims
  *
  * Ownership: an instance owns its operations in PreBind. A cycle's state owns references on the
@@ -57,7 +58,7 @@ struct dra_gates {
     bool prioritized_list;
     bool binding_conditions; /* with device status */
     bool of_groups;          /* DRAWorkloadResourceClaims */
-    bool node_allocatable;
+    bool node_allocatable;   /* DRANodeAllocatableResources */
     bool pod_level_resources;
 };
 
@@ -66,6 +67,7 @@ enum dra_reason {
     DRA_NO_DEVICES,
     DRA_STALE_EXTENDED_CLAIM,
     DRA_CANNOT_FIT,
+    DRA_INVALID_POOLS,
     DRA_REASONS,
 };
 
@@ -89,8 +91,9 @@ struct dynamic_resources {
 struct used_claim {
     struct object *object; /* referenced */
     const struct resource_claim *claim;
-    bool limited;     /* it is allocated, for the nodes of available_on */
-    bool to_allocate; /* it is one of the allocator's claims */
+    bool limited;          /* it is allocated, for the nodes of available_on */
+    bool to_allocate;      /* it is one of the allocator's claims */
+    struct str entry_name; /* in the pod's spec; text in the state's arena */
     struct node_terms available_on;
     /* Its allocation that is not written yet; NULL: it needs none, or has none yet. */
     struct allocations *owner; /* referenced */
@@ -100,17 +103,18 @@ struct used_claim {
     atomic_bool unavailable;                           /* on at least one node, says Filter */
 };
 
-/* What Filter found out about a node; index: slot. */
-struct claims_on_node {
-    int64_t score;
-    bool allocated;
-};
-
 /* An extended resource that the pod requests and that a class may provide. */
 struct extended_request {
     struct str resource;
     atom_t name;  /* of resource */
     bool devices; /* a class provides it */
+};
+
+/* status.nodeAllocatableResourceClaimStatuses of a pod; sorted by claim. */
+struct node_claims {
+    struct node_allocatable_resource_claim_status *v;
+    size_t n;
+    bool mapped; /* some device has mappings, even if none applies */
 };
 
 struct claims_state {
@@ -119,16 +123,20 @@ struct claims_state {
     struct used_claim *v;
     size_t n;
     bool has_extended; /* the last one is for extended resources */
-    size_t n_unallocated;
+    size_t n_unallocated, n_allocated;
 
     struct allocator *allocator; /* NULL: nothing to allocate */
     const struct resource_claim **to_allocate;
     size_t n_to_allocate;              /* claims of `allocator` */
     bool allocates_extended;           /* the last of them is for extended resources */
     bool scores;                       /* a claim has alternatives */
+    int64_t fixed_score;               /* of the claims that are allocated */
+    bool takes_of_node;                /* devices may take cpu and memory of their node */
     struct extended_request *extended; /* sorted by name */
     size_t n_extended;
-    struct claims_on_node *nodes;
+    /* What Filter found out about nodes, by slot. */
+    _Atomic uint64_t *allocatable; /* a set: everything can be allocated; NULL: nothing has to be */
+    int64_t *points;               /* of a node of the set: its score; NULL: 0 */
     size_t n_nodes;
 
     /* Of the last Reserve; kept for the next one on the same node. */
@@ -137,6 +145,8 @@ struct claims_state {
     struct allocation_result *results; /* one for each of to_allocate */
     const struct container_extended_resource_request *mappings;
     size_t n_mappings;
+    struct node_claims node_claims;
+    bool wrote_node_claims;   /* to the pod's status, or tried to */
     struct str extended_spec; /* JSON of the spec of the claim to be created */
     struct str initial_uid;   /* of the extended claim in PreFilter */
 };
@@ -149,6 +159,13 @@ static inline struct used_claim *dra_extended_claim(const struct claims_state *s
 {
     return s->has_extended ? &s->v[s->n - 1] : NULL;
 }
+/* Did Filter find out that everything can be allocated on the node? */
+static inline bool dra_is_allocatable(const struct claims_state *s, size_t slot)
+{
+    return slot < s->n_nodes &&
+           atomic_load_explicit(&s->allocatable[slot / 64], memory_order_relaxed) >> (slot % 64) &
+               1;
+}
 static inline bool claim_is_special(const struct resource_claim *claim)
 {
     return str_is(claim->metadata.name, SPECIAL_CLAIM_NAME);
@@ -157,6 +174,7 @@ static inline struct pod_claim_rules dra_rules(const struct dynamic_resources *s
 {
     return (struct pod_claim_rules){&self->shared->claims, self->gates.of_groups};
 }
+int64_t dra_fixed_score(const struct claims_state *s);
 /* Replaces the object of a claim. */
 void used_claim_set(struct used_claim *c, struct object *claim);
 
@@ -167,6 +185,9 @@ enum berth_code dra_pre_filter(void *ctx, struct berth_cycle *cycle, const struc
                                struct berth_status *status);
 enum berth_code dra_filter(void *ctx, const struct berth_cycle *cycle, const struct berth_pod *pod,
                            const struct berth_node *node, struct berth_status *status);
+enum berth_code dra_filter_many(void *ctx, const struct berth_cycle *cycle,
+                                const struct berth_pod *pod, struct berth_filter_batch *batch,
+                                struct berth_status *status);
 enum berth_code dra_score(void *ctx, const struct berth_cycle *cycle, const struct berth_pod *pod,
                           const struct berth_node *node, int64_t *ret_score,
                           struct berth_status *status);
@@ -204,6 +225,28 @@ void extended_claim_make(const struct claims_state *s, const struct pod *pod,
 /* Allocatable of a scalar resource; *ret_exists: the node lists it. */
 int64_t node_scalar(const struct berth_node *node, atom_t name, bool *ret_exists);
 
+/* --- resources of the node: node_allocatable.c ------------------------------------------------ */
+
+/*
+ * What the claims take of their node. results: one per claim of the allocator. -1 with the reason
+ * in *why if a device is gone or does not say how much.
+ */
+int node_claims_collect(const struct claims_state *s, const struct pod *pod,
+                        const struct allocation_result *results, struct arena *a,
+                        struct node_claims *ret, struct buf *why);
+/* Does the node have that, besides the pod's requests? Any thread. */
+enum berth_code node_claims_check(const struct claims_state *s, const struct pod *pod,
+                                  const struct berth_node *node,
+                                  const struct allocation_result *results, struct arena *a,
+                                  struct berth_status *status);
+/* A claim that is allocated may be used by one pod of the node only, if it takes of the node. */
+enum berth_code node_claims_check_sharing(const struct claims_state *s, const struct pod *pod,
+                                          const struct berth_node *node,
+                                          const struct used_claim *claim,
+                                          struct berth_status *status);
+/* struct berth_cycle.claim: finds the devices of the node, which Reserve then takes. */
+void dra_claim(struct berth_cycle *cycle, void *ctx, struct berth_pod *assumed);
+
 /* --- binding conditions: binding_conditions.c ------------------------------------------------- */
 
 enum claim_readiness { CLAIM_READY, CLAIM_NOT_READY, CLAIM_BINDING_FAILED };
@@ -223,6 +266,11 @@ uint64_t claim_patch(struct dra_shared *shared, const struct object_meta *claim,
                      berth_api_done_fn *done, void *ctx);
 uint64_t claim_read(struct dra_shared *shared, const struct object_meta *claim,
                     berth_api_done_fn *done, void *ctx);
+/* PATCH of the status of a pod; done NULL: errors are logged. */
+uint64_t dra_patch_pod(struct dra_shared *shared, const struct object_meta *pod, struct str body,
+                       berth_api_done_fn *done, void *ctx);
+/* Upstream: clearNodeAllocatableResourceClaimStatus. */
+void pod_clear_node_claims(struct dra_shared *shared, const struct object_meta *pod);
 bool claim_has_finalizer(const struct resource_claim *claim);
 /* Removes one entry of reservedFor, without knowing the latest claim, as upstream does. */
 void claim_unreserve(struct dra_shared *shared, const struct object_meta *claim, struct str uid);

@@ -3,12 +3,11 @@
  * filter.c - Filter: are the pod's claims available on a node, or can they be allocated there?
  * Score: how far down its alternatives the pod had to go.
  *
- * Filter builds no allocation unless the score needs it; Reserve does for the chosen node.
+ * Filter builds no allocation; Reserve does for the chosen node. The batch form asks the allocator
+ * what it remembers and searches only on the nodes that have changed.
  */
+#include "engine/cycle/cycle.h"
 #include "plugins/dynamic_resources/allocation_run.h"
-
-/* Points of the first alternative (upstream: FirstAvailableDeviceRequestMaxSize). */
-#define MAX_ALTERNATIVES 8
 
 /* --- extended resources ----------------------------------------------------------------------- */
 
@@ -39,14 +38,19 @@ static enum extended_need extended_need(const struct claims_state *s, const stru
 
 /* --- claims that are allocated ---------------------------------------------------------------- */
 
+static bool reaches(const struct used_claim *c, const struct berth_node *node)
+{
+    return !c->limited || node_terms_match(&c->available_on, &node->node->metadata.labels,
+                                           node->node->metadata.name);
+}
+
 /* Upstream: a claim whose binding has failed may be deallocated in PostFilter. */
 static bool is_available(const struct claims_state *s, const struct used_claim *c,
                          const struct berth_node *node)
 {
     if (!c->claim->status.allocation)
         return true;
-    if (c->limited && !node_terms_match(&c->available_on, &node->node->metadata.labels,
-                                        node->node->metadata.name))
+    if (!reaches(c, node))
         return false;
     if (!s->plugin->gates.binding_conditions)
         return true;
@@ -55,7 +59,7 @@ static bool is_available(const struct claims_state *s, const struct used_claim *
            (ready == CLAIM_NOT_READY && !claim_binding_timed_out(s->plugin, c->claim));
 }
 
-/* --- score ------------------------------------------------------------------------------------ */
+/* --- points ----------------------------------------------------------------------------------- */
 
 /* Was a device allocated for this alternative? Results are in the order of requests. */
 static bool is_allocated(const struct allocation_result *a, struct str request, struct str sub)
@@ -76,75 +80,57 @@ static int64_t score_claim(const struct resource_claim *claim, const struct allo
         const struct device_request *r = &claim->spec.devices.requests.v[i];
         for (size_t k = 0; !r->exactly && k < r->first_available.n; k++)
             if (is_allocated(a, r->name, r->first_available.v[k].name))
-                score += MAX_ALTERNATIVES - (int64_t)k;
+                score += allocation_points(k);
     }
     return score;
 }
 
-/* Upstream: computeScore. results: of the claims that were allocated now. */
-static int64_t score_all(const struct claims_state *s, const struct allocation_result *results)
+/* Upstream: computeScore. The allocator adds the points of those that it allocates. */
+int64_t dra_fixed_score(const struct claims_state *s)
 {
     int64_t score = 0;
-    size_t next = 0;
     for (size_t i = 0; i < s->n; i++) {
         const struct used_claim *c = &s->v[i];
-        const struct allocation_result *a = c->claim->status.allocation
-                                                ? c->claim->status.allocation
-                                            : c->allocation ? c->allocation
-                                                            : &results[next++];
-        score += score_claim(c->claim, a);
+        const struct allocation_result *a =
+            c->claim->status.allocation ? c->claim->status.allocation : c->allocation;
+        if (a)
+            score += score_claim(c->claim, a);
     }
     return score;
 }
 
-/* --- filter ----------------------------------------------------------------------------------- */
+/* --- one node --------------------------------------------------------------------------------- */
 
-static enum berth_code refuse(const struct dynamic_resources *self, struct berth_status *status,
-                              enum dra_reason reason)
-{
-    self->host->status_reason(status, self->reasons[reason]);
-    return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
-}
+/* Those before FAILS have the reason of the same number. */
+enum outcome {
+    UNAVAILABLE = DRA_UNAVAILABLE,
+    NO_DEVICES = DRA_NO_DEVICES,
+    STALE_EXTENDED_CLAIM = DRA_STALE_EXTENDED_CLAIM,
+    CANNOT_FIT = DRA_CANNOT_FIT,
+    INVALID_POOLS = DRA_INVALID_POOLS,
+    FAILS, /* the allocation has the text */
+    TIMED_OUT,
+    REFUSED, /* the status has the reason: one node, DRANodeAllocatableResources */
+    PASSES,
+};
 
-static enum berth_code refuse_text(const struct dynamic_resources *self,
-                                   struct berth_status *status, struct str why,
-                                   enum berth_code code)
-{
-    self->host->status_text(status, abi_str(why));
-    return code;
-}
+/* One node in question. Any thread. */
+struct question {
+    struct allocation_run run;
+    struct berth_status *status; /* REFUSED: its reason; NULL in batches, which never get there */
+    enum berth_code code;        /* REFUSED */
+};
 
-static enum berth_code allocate(const struct claims_state *s, const struct berth_pod *pod,
-                                const struct berth_node *node, struct berth_status *status,
-                                int64_t *ret_score)
+static enum outcome outcome_of(enum allocation_verdict verdict)
 {
-    const struct dynamic_resources *self = s->plugin;
-    struct allocation_run run = {.state = s, .pod = pod->pod, .node = node};
-    enum berth_code code = BERTH_SUCCESS;
-    *ret_score = 0;
-    switch (allocation_run(&run, s->scores)) {
-    case ALLOCATION_FOUND:
-        if (s->scores)
-            *ret_score = score_all(s, run.allocation.results);
-        break;
-    case ALLOCATION_NONE:
-        code = refuse(self, status, DRA_NO_DEVICES);
-        break;
-    case ALLOCATION_FAILED_ON_NODE:
-        code =
-            refuse_text(self, status, run.allocation.error, BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE);
-        break;
-    case ALLOCATION_ERROR:
-        code = refuse_text(self, status, run.allocation.error, BERTH_ERROR);
-        break;
-    case ALLOCATION_CANCELLED:
-        status_printf(self->host, status, "node %s: timed out trying to allocate devices",
-                      node->name);
-        code = BERTH_ERROR;
-        break;
-    }
-    allocation_run_release(&run);
-    return code;
+    static const enum outcome outcomes[] = {
+        [ALLOCATION_FOUND] = PASSES,
+        [ALLOCATION_NONE] = NO_DEVICES,
+        [ALLOCATION_FAILED_ON_NODE] = INVALID_POOLS,
+        [ALLOCATION_ERROR] = FAILS,
+        [ALLOCATION_CANCELLED] = TIMED_OUT,
+    };
+    return outcomes[verdict];
 }
 
 /* Marks the claims that are not available on the node. */
@@ -160,42 +146,268 @@ static bool find_unavailable(const struct claims_state *s, const struct berth_no
     return any;
 }
 
+/* A claim of another pod on the node may not take resources of the node twice. */
+static enum berth_code check_sharing(const struct claims_state *s, const struct pod *pod,
+                                     const struct berth_node *node, struct berth_status *status)
+{
+    enum berth_code code = BERTH_SUCCESS;
+    if (!s->plugin->gates.node_allocatable || !node->n_claiming)
+        return BERTH_SUCCESS;
+    for (size_t i = 0; code == BERTH_SUCCESS && i < s->n; i++)
+        if (s->v[i].claim->status.allocation && reaches(&s->v[i], node))
+            code = node_claims_check_sharing(s, pod, node, &s->v[i], status);
+    return code;
+}
+
+/* The rest of the filter: everything that must be allocated can be, with this score. */
+static enum outcome conclude(const struct claims_state *s, const struct berth_node *node,
+                             int64_t score)
+{
+    if (s->n_allocated && find_unavailable(s, node))
+        return UNAVAILABLE;
+    if (!s->allocatable || node->slot >= s->n_nodes)
+        return PASSES;
+    atomic_fetch_or_explicit(&s->allocatable[node->slot / 64], (uint64_t)1 << (node->slot % 64),
+                             memory_order_relaxed);
+    if (s->points)
+        s->points[node->slot] = score;
+    return PASSES;
+}
+
+/*
+ * DRANodeAllocatableResources: what the devices take of the node's cpu and memory. Upstream asks
+ * about claims of other pods before it allocates, and about its own afterwards.
+ */
+static bool may_share(struct question *q)
+{
+    q->code = check_sharing(q->run.state, q->run.pod, q->run.node, q->status);
+    return q->code == BERTH_SUCCESS;
+}
+
+static bool may_take(struct question *q)
+{
+    const struct claims_state *s = q->run.state;
+    if (s->takes_of_node)
+        q->code = node_claims_check(s, q->run.pod, q->run.node, q->run.allocation.results,
+                                    allocation_run_arena(&q->run), q->status);
+    return q->code == BERTH_SUCCESS;
+}
+
+/* Upstream looks at claims that exist last. */
+static enum outcome judge(struct question *q)
+{
+    struct allocation_run *run = &q->run;
+    const struct claims_state *s = run->state;
+    enum extended_need extended = s->has_extended ? extended_need(s, run->node) : EXTENDED_NONE;
+    if (extended == EXTENDED_STALE)
+        return STALE_EXTENDED_CLAIM;
+    if (extended == EXTENDED_MISSING)
+        return CANNOT_FIT;
+    if (extended == EXTENDED_NONE && s->has_extended && s->n == 1)
+        return PASSES;
+    if (!may_share(q))
+        return REFUSED;
+    if (!s->allocatable)
+        return conclude(s, run->node, 0);
+    enum outcome outcome = outcome_of(allocation_run(run, s->takes_of_node));
+    if (outcome != PASSES)
+        return outcome;
+    if (!may_take(q))
+        return REFUSED;
+    return conclude(s, run->node, s->fixed_score + run->allocation.score);
+}
+
+static enum berth_code code_of(enum outcome outcome)
+{
+    return outcome < FAILS    ? BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE
+           : outcome < PASSES ? BERTH_ERROR
+                              : BERTH_SUCCESS;
+}
+
+static enum berth_code not_found(const struct dynamic_resources *self, struct berth_status *status)
+{
+    self->host->status_text(status, BERTH_STR("not found"));
+    return BERTH_ERROR;
+}
+
 enum berth_code dra_filter(void *ctx, const struct berth_cycle *cycle, const struct berth_pod *pod,
                            const struct berth_node *node, struct berth_status *status)
 {
     const struct dynamic_resources *self = ctx;
     struct claims_state *s = self->shared ? dra_state(self, cycle) : NULL;
-    int64_t score = 0;
     if (!self->shared)
         return BERTH_SUCCESS;
     if (!s)
-        return refuse_text(self, status, STR("not found"), BERTH_ERROR);
+        return not_found(self, status);
     if (!s->n)
         return BERTH_SUCCESS;
-    enum extended_need extended = s->has_extended ? extended_need(s, node) : EXTENDED_NONE;
-    if (extended == EXTENDED_STALE)
-        return refuse(self, status, DRA_STALE_EXTENDED_CLAIM);
-    if (extended == EXTENDED_MISSING)
-        return refuse(self, status, DRA_CANNOT_FIT);
-    if (extended == EXTENDED_NONE && s->has_extended && s->n == 1)
-        return BERTH_SUCCESS;
+    struct question q = {.run = {.state = s, .pod = pod->pod, .node = node}, .status = status};
+    enum outcome outcome = judge(&q);
+    if (outcome < FAILS)
+        self->host->status_reason(status, self->reasons[outcome]);
+    else if (outcome == FAILS)
+        self->host->status_text(status, abi_str(q.run.allocation.error));
+    else if (outcome == TIMED_OUT)
+        status_printf(self->host, status, "node %s: timed out trying to allocate devices",
+                      node->name);
+    allocation_run_release(&q.run);
+    return outcome == REFUSED ? q.code : code_of(outcome);
+}
 
-    /* Upstream allocates first, and then remembers no claims that are not available. */
-    if (s->nodes) {
-        enum berth_code code = allocate(s, pod, node, status, &score);
-        if (code != BERTH_SUCCESS)
-            return code;
+/* --- many nodes ------------------------------------------------------------------------------- */
+
+struct searched {
+    uint32_t slot;
+    enum outcome outcome;
+};
+
+struct questions {
+    const struct claims_state *state;
+    const struct berth_pod *pod;
+    struct berth_filter_batch *batch;
+    VEC(struct searched) searched; /* nodes that need a search */
+    bool fails;
+};
+
+/* Any thread. */
+static void search_items(void *ctx, size_t worker, size_t from, size_t to)
+{
+    (void)worker;
+    const struct questions *q = ctx;
+    for (size_t i = from; i < to; i++) {
+        struct searched *s = &q->searched.v[i];
+        struct question one = {.run = {.state = q->state,
+                                       .pod = q->pod->pod,
+                                       .node = q->batch->columns->nodes[s->slot]}};
+        s->outcome = judge(&one);
+        allocation_run_release(&one.run);
     }
-    if (find_unavailable(s, node))
-        return refuse(self, status, DRA_UNAVAILABLE);
-    if (s->nodes && node->slot < s->n_nodes)
-        s->nodes[node->slot] = (struct claims_on_node){.score = score, .allocated = true};
+}
+
+static void settle(struct questions *q, uint32_t slot, enum outcome outcome)
+{
+    if (outcome == PASSES)
+        return;
+    bool fails = outcome >= FAILS;
+    berth_reason reason = fails ? 0 : q->state->plugin->reasons[outcome];
+    q->fails |= fails;
+    batch_refuse(q->batch, slot / 64, (uint64_t)1 << (slot % 64), code_of(outcome), reason);
+}
+
+/* Nodes of a word on which everything can be allocated. */
+static void pass(struct questions *q, size_t word, const struct recalled *r)
+{
+    const struct claims_state *s = q->state;
+    if (!s->n_allocated && !s->points && word < BITSET_WORDS(s->n_nodes)) {
+        atomic_fetch_or_explicit(&s->allocatable[word], r->found, memory_order_relaxed);
+        return;
+    }
+    for (uint64_t left = r->found; left; left &= left - 1) {
+        unsigned bit = (unsigned)__builtin_ctzll(left);
+        const struct berth_node *node = q->batch->columns->nodes[word * 64 + bit];
+        settle(q, node->slot, conclude(s, node, s->fixed_score + r->scores[bit]));
+    }
+}
+
+/* Decides on nodes of a word whose verdict is known; the others are put on the list. */
+static void recall(struct questions *q, size_t word)
+{
+    const struct claims_state *s = q->state;
+    const struct berth_node *const *nodes = q->batch->columns->nodes + word * 64;
+    uint64_t unknown = q->batch->feasible[word];
+    if (s->allocator && !s->has_extended) {
+        struct recalled r;
+        r.asked = unknown;
+        r.first = word * 64;
+        for (uint64_t left = unknown; left; left &= left - 1) {
+            unsigned bit = (unsigned)__builtin_ctzll(left);
+            r.nodes[bit] = nodes[bit]->node;
+        }
+        allocator_recall(s->allocator, &r);
+        unknown &= ~(r.found | r.none | r.failed);
+        batch_refuse(q->batch, word, r.none, code_of(NO_DEVICES), s->plugin->reasons[NO_DEVICES]);
+        batch_refuse(q->batch, word, r.failed, code_of(INVALID_POOLS),
+                     s->plugin->reasons[INVALID_POOLS]);
+        pass(q, word, &r);
+    }
+    for (; unknown; unknown &= unknown - 1)
+        vec_push(&q->searched, (struct searched){.slot = (uint32_t)(word * 64) +
+                                                         (uint32_t)__builtin_ctzll(unknown)});
+}
+
+static void recall_all(struct questions *q)
+{
+    for (size_t w = 0; w < BITSET_WORDS(q->batch->columns->n); w++)
+        if (q->batch->feasible[w])
+            recall(q, w);
+}
+
+/* The text of the first node in the order of the attempt that failed. */
+static void say_why(const struct dynamic_resources *self, const struct berth_cycle *cycle,
+                    const struct questions *q, struct berth_status *status)
+{
+    const struct berth_node *node = NULL;
+    for (size_t i = 0; cycle->candidates && i < cycle->n_nodes && !node; i++)
+        if (q->batch->codes[cycle_slot(cycle, i)] == BERTH_ERROR)
+            node = cycle_node(cycle, i);
+    for (size_t i = 0; i < q->searched.n && !node; i++)
+        if (q->searched.v[i].outcome == FAILS || q->searched.v[i].outcome == TIMED_OUT)
+            node = q->batch->columns->nodes[q->searched.v[i].slot];
+    (void)dra_filter((void *)self, cycle, q->pod, node, status);
+}
+
+/* With DRANodeAllocatableResources reasons depend on the node: one after the other. */
+static void filter_each(const struct dynamic_resources *self, const struct berth_cycle *cycle,
+                        struct questions *q, struct berth_status *status)
+{
+    struct berth_filter_batch *batch = q->batch;
+    for (size_t w = 0; w < BITSET_WORDS(batch->columns->n); w++)
+        for (uint64_t left = batch->feasible[w]; left; left &= left - 1) {
+            uint64_t bit = left & -left;
+            size_t slot = w * 64 + (size_t)__builtin_ctzll(left);
+            status_clear(status);
+            enum berth_code code =
+                dra_filter((void *)self, cycle, q->pod, batch->columns->nodes[slot], status);
+            q->fails |= code == BERTH_ERROR;
+            if (code != BERTH_SUCCESS)
+                batch_refuse(
+                    batch, w, bit, code,
+                    code == BERTH_ERROR ? 0 : status_reason(status, &cycle->framework->reasons));
+        }
+    status_clear(status);
+}
+
+enum berth_code dra_filter_many(void *ctx, const struct berth_cycle *cycle,
+                                const struct berth_pod *pod, struct berth_filter_batch *batch,
+                                struct berth_status *status)
+{
+    const struct dynamic_resources *self = ctx;
+    struct claims_state *s = self->shared ? dra_state(self, cycle) : NULL;
+    if (!self->shared)
+        return BERTH_SUCCESS;
+    if (!s)
+        return not_found(self, status);
+    if (!s->n)
+        return BERTH_SUCCESS;
+    struct questions q = {.state = s, .pod = pod, .batch = batch};
+    if (self->gates.node_allocatable)
+        filter_each(self, cycle, &q, status);
+    else
+        recall_all(&q);
+    workers_run(&cycle->cycles->workers, q.searched.n, search_items, &q);
+    for (size_t i = 0; i < q.searched.n; i++)
+        settle(&q, q.searched.v[i].slot, q.searched.v[i].outcome);
+    if (q.fails)
+        say_why(self, cycle, &q, status);
+    vec_release(&q.searched);
     return BERTH_SUCCESS;
 }
 
+/* --- score ------------------------------------------------------------------------------------ */
+
 static int64_t score_at(const struct claims_state *s, size_t slot)
 {
-    return slot < s->n_nodes && s->nodes[slot].allocated ? s->nodes[slot].score : 0;
+    return dra_is_allocatable(s, slot) ? s->points[slot] : 0;
 }
 
 enum berth_code dra_score(void *ctx, const struct berth_cycle *cycle, const struct berth_pod *pod,
@@ -209,8 +421,8 @@ enum berth_code dra_score(void *ctx, const struct berth_cycle *cycle, const stru
         return BERTH_SUCCESS;
     const struct claims_state *s = dra_state(self, cycle);
     if (!s)
-        return refuse_text(self, status, STR("not found"), BERTH_ERROR);
-    if (s->n && s->nodes)
+        return not_found(self, status);
+    if (s->points)
         *ret_score = score_at(s, node->slot);
     return BERTH_SUCCESS;
 }
@@ -227,8 +439,8 @@ enum berth_code dra_score_many(void *ctx, const struct berth_cycle *cycle,
         return BERTH_SUCCESS;
     const struct claims_state *s = dra_state(self, cycle);
     if (!s)
-        return refuse_text(self, status, STR("not found"), BERTH_ERROR);
-    for (size_t i = 0; s->n && s->nodes && i < batch->n; i++)
+        return not_found(self, status);
+    for (size_t i = 0; s->points && i < batch->n; i++)
         batch->scores[i] = score_at(s, batch->slots[i]);
     return BERTH_SUCCESS;
 }

@@ -1,14 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Verdicts that are known from an earlier search. They hold as long as the clock of the node: what
- * a search depends on besides is part of the key (the claims' specs) or forgets all memos
- * (classes).
+ * Verdicts that are known from an earlier search. A word has the clock of the devices at that time:
+ * it holds until the node's clock, or that of the wide pools, has passed it. What a search depends
+ * on besides is part of the key (the claims' specs) or forgets all memos (classes).
+ *
+ * When a whole device is taken, the search has fewer branches than before, in the same order. Thus
+ * it ends as before unless its solution has that device: if there was none, there is none now.
  */
 #include "codec/proto.h"
 #include "plugins/dynamic_resources/devices_internal.h"
 
 /* Unused memos are kept up to this number. */
 #define MEMOS_KEPT 64
+
+void memo_keep(const struct devices *d, struct verdict_memo *m, const struct device_node *node,
+               const struct known_verdict *known)
+{
+    if (known->score >> MEMO_SCORE_BITS)
+        return;
+    uint64_t word = (uint64_t)known->verdict + 1;
+    word |= (uint64_t)known->fragile << MEMO_VERDICT_BITS;
+    word |= (uint64_t)known->score << MEMO_SCORE_SHIFT;
+    word |= d->clock << MEMO_CLOCK_SHIFT;
+    atomic_store_explicit(&m->words[node->number], word, memory_order_relaxed);
+}
 
 static void free_memo(struct verdict_memo *m)
 {

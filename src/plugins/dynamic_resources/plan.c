@@ -151,6 +151,8 @@ static void plan_group(const struct planner *p, const struct device_request *r,
         struct request_view view =
             group->prioritized ? view_alternative(r, &r->first_available.v[i]) : view_exact(r);
         plan_request(p, &view, next->requests++, &group->plans[i]);
+        if (group->prioritized)
+            group->plans[i].points = allocation_points(i);
     }
 }
 

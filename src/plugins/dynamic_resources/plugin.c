@@ -4,21 +4,16 @@
 #include "plugins/dynamic_resources/args.h"
 #include "plugins/dynamic_resources/dynamic_resources.h"
 
-static bool gate(const struct berth_handle *h, const char *name)
-{
-    return features_enabled(&h->framework->features, name);
-}
-
 static void read_gates(struct dynamic_resources *self)
 {
     const struct berth_handle *h = self->handle;
     self->gates = (struct dra_gates){
-        .prioritized_list = gate(h, "DRAPrioritizedList"),
+        .prioritized_list = handle_feature(h, FEATURE_DRA_PRIORITIZED_LIST),
         .binding_conditions = handle_feature(h, FEATURE_DRA_DEVICE_BINDING_CONDITIONS) &&
                               handle_feature(h, FEATURE_DRA_RESOURCE_CLAIM_DEVICE_STATUS),
-        .of_groups = gate(h, "DRAWorkloadResourceClaims"),
-        .node_allocatable = gate(h, "DRANodeAllocatableResources"),
-        .pod_level_resources = gate(h, "PodLevelResources"),
+        .of_groups = handle_feature(h, FEATURE_DRA_WORKLOAD_RESOURCE_CLAIMS),
+        .node_allocatable = handle_feature(h, FEATURE_DRA_NODE_ALLOCATABLE_RESOURCES),
+        .pod_level_resources = handle_feature(h, FEATURE_POD_LEVEL_RESOURCES),
     };
 }
 
@@ -29,6 +24,7 @@ static void make_reasons(struct dynamic_resources *self)
         [DRA_NO_DEVICES] = STR_INIT("cannot allocate all claims"),
         [DRA_STALE_EXTENDED_CLAIM] = STR_INIT("cannot schedule extended resource claim"),
         [DRA_CANNOT_FIT] = STR_INIT("cannot fit resource"),
+        [DRA_INVALID_POOLS] = STR_INIT("invalid resource pools were encountered"),
     };
     for (size_t i = 0; i < DRA_REASONS; i++)
         self->reasons[i] = self->host->reason(self->handle, abi_str(texts[i]));
@@ -118,6 +114,7 @@ const struct berth_plugin dynamic_resources_plugin = {
     .pre_enqueue = pre_enqueue,
     .pre_filter = dra_pre_filter,
     .filter = dra_filter,
+    .filter_many = dra_filter_many,
     .post_filter = dra_post_filter,
     .score = dra_score,
     .score_many = dra_score_many,

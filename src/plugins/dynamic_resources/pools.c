@@ -27,7 +27,7 @@ static size_t table_slot(const struct devices *d, const struct node *node)
 {
     size_t mask = d->by_object_capacity - 1;
     size_t i = (size_t)hash_u64((uintptr_t)node) & mask;
-    while (d->by_object[i] && object_node(d->by_object[i]->object) != node)
+    while (d->by_object[i] && d->by_object[i]->api != node)
         i = (i + 1) & mask;
     return i;
 }
@@ -43,8 +43,29 @@ static void make_table(struct devices *d)
     map_each (e, &d->nodes) {
         struct device_node *node = e->value;
         if (node->object)
-            d->by_object[table_slot(d, object_node(node->object))] = node;
+            d->by_object[table_slot(d, node->api)] = node;
     }
+}
+
+static uint32_t number_get(struct devices *d)
+{
+    uint32_t number =
+        d->free_node_numbers.n > 0 ? vec_pop(&d->free_node_numbers) : d->n_node_numbers++;
+    memos_add_number(d, number);
+    return number;
+}
+
+/* The node has no number afterwards. */
+static void put_number(struct devices *d, struct device_node *node)
+{
+    struct common_view *common = TAKE(node->common);
+    if (common && --common->refs > 0)
+        return;
+    vec_push(&d->free_node_numbers, node->number);
+    if (!common)
+        return;
+    map_del(&d->common_views, common->key);
+    free(common);
 }
 
 static struct device_node *node_get(struct devices *d, struct str name)
@@ -57,9 +78,7 @@ static struct device_node *node_get(struct devices *d, struct str name)
         memcpy(node->text, name.p, name.n);
     node->name = (struct str){node->text, name.n};
     arena_init(&node->arena, 0);
-    node->number =
-        d->free_node_numbers.n > 0 ? vec_pop(&d->free_node_numbers) : d->n_node_numbers++;
-    memos_add_number(d, node->number);
+    node->number = number_get(d);
     map_put(&d->nodes, node->name, node);
     return node;
 }
@@ -89,7 +108,8 @@ static void node_check(struct devices *d, struct device_node *node)
     if (node->dirty)
         unmark_node(d, node);
     drop_table(d);
-    vec_push(&d->free_node_numbers, node->number);
+    vec_clear(&d->by_slot);
+    put_number(d, node);
     map_del(&d->nodes, node->name);
     free_node(node);
 }
@@ -100,6 +120,7 @@ void pools_node_changed(struct devices *d, struct str name, struct object *objec
     struct object *old = node->object;
     drop_table(d);
     node->object = object ? object_ref(object) : NULL;
+    node->api = object ? object_node(object) : NULL;
     node->epoch = 0;
     if (object)
         mark_node(d, node);
@@ -145,20 +166,38 @@ static bool is_local(const struct slice *slice)
     return slice->reach == SLICE_REACHES_NODE && !slice->has_counters;
 }
 
-void pool_touch(struct devices *d, struct device_pool *pool)
+/* Searches that have seen the pool are out of date. */
+static void pool_touch(struct devices *d, struct device_pool *pool)
 {
-    pool->clock = ++d->clock;
+    d->clock++;
     if (pool->wide)
+        d->wide_clock = d->wide_give_clock = d->clock;
+    for (size_t i = 0; i < pool->slices.n && !pool->wide; i++)
+        if (pool->slices.v[i]->node)
+            pool->slices.v[i]->node->clock = d->clock;
+}
+
+/* Other nodes may depend on the device by the counters that it consumes. */
+void slice_device_touch(struct devices *d, const struct slice_device *device, bool taking)
+{
+    struct device_pool *pool = device->slice->pool;
+    if (pool->dirty || pool->counters || (pool->wide && !taking)) {
+        pool_touch(d, pool);
+        return;
+    }
+    d->clock++;
+    if (device->slice->node)
+        device->slice->node->clock = d->clock;
+    else
         d->wide_clock = d->clock;
 }
 
 static void mark_node_of(struct devices *d, const struct slice *slice)
 {
-    if (!is_local(slice))
+    if (!slice->node)
         return;
-    struct device_node *node = node_get(d, slice->api->spec.node_name);
-    node->epoch = 0;
-    mark_node(d, node);
+    slice->node->epoch = 0;
+    mark_node(d, slice->node);
 }
 
 /*
@@ -167,11 +206,11 @@ static void mark_node_of(struct devices *d, const struct slice *slice)
  */
 static void mark_pool(struct devices *d, struct device_pool *pool, const struct slice *slice)
 {
-    pool_touch(d, pool);
     if (pool->dirty) {
         mark_node_of(d, slice);
         return;
     }
+    pool_touch(d, pool);
     pool->dirty = true;
     vec_push(&d->dirty_pools, pool);
     for (size_t i = 0; i < pool->slices.n; i++)
@@ -183,8 +222,7 @@ static bool has_neighbour(const struct device_pool *pool, const struct slice *sl
 {
     for (size_t i = 0; i < pool->slices.n; i++) {
         const struct slice *other = pool->slices.v[i];
-        if (other != slice && is_local(other) &&
-            str_eq(other->api->spec.node_name, slice->api->spec.node_name))
+        if (other != slice && other->node == slice->node)
             return true;
     }
     return false;
@@ -204,8 +242,9 @@ void pools_add_slice(struct devices *d, struct slice *slice)
             to = mid;
     }
     vec_insert(&pool->slices, from, slice);
-    if (is_local(slice) && !has_neighbour(pool, slice))
-        vec_push(&node_get(d, spec->node_name)->pools, pool);
+    slice->node = is_local(slice) ? node_get(d, spec->node_name) : NULL;
+    if (slice->node && !has_neighbour(pool, slice))
+        vec_push(&slice->node->pools, pool);
     mark_pool(d, pool, slice);
 }
 
@@ -230,8 +269,8 @@ void pools_remove_slice(struct devices *d, struct slice *slice)
             vec_remove(&pool->slices, i);
             break;
         }
-    if (is_local(slice) && !has_neighbour(pool, slice))
-        forget_pool(d, map_get(&d->nodes, slice->api->spec.node_name), pool);
+    if (slice->node && !has_neighbour(pool, slice))
+        forget_pool(d, slice->node, pool);
     if (pool->wide || pool->ill)
         d->epoch++; /* views refer to the slice */
 }
@@ -307,6 +346,50 @@ static void refresh_pool(struct devices *d, struct device_pool *pool)
         d->epoch++;
 }
 
+/* What identifies the view, in d->key. Returns false if another node's cannot be the same. */
+static bool view_key(struct devices *d, const struct device_node *node)
+{
+    buf_clear(&d->key);
+    buf_add_char(&d->key, 'v');
+    if (node->pools.n > 0 || !str_empty(node->view.error))
+        return false;
+    for (size_t i = 0; i < node->view.pools.n; i++) {
+        const struct pool_view *pool = &node->view.pools.v[i];
+        buf_add(&d->key, &pool->pool, sizeof(pool->pool));
+        buf_add_char(&d->key, pool->incomplete ? 'u' : pool->invalid ? 'i' : 's');
+        for (size_t k = 0; k < pool->slices.n; k++) {
+            if (pool->slices.v[k]->api->spec.per_device_node_selection)
+                return false; /* it also depends on the node */
+            buf_add(&d->key, &pool->slices.v[k], sizeof(pool->slices.v[k]));
+        }
+    }
+    return true;
+}
+
+/* Nodes with the same view have the same number. Slices that change touch their pool. */
+static void number_node(struct devices *d, struct device_node *node)
+{
+    bool common = view_key(d, node);
+    struct common_view *c = common ? map_get(&d->common_views, buf_str(&d->key)) : NULL;
+    if (c && c == node->common)
+        return;
+    node->clock = ++d->clock;
+    if (!common && !node->common)
+        return;
+    if (common && !c) {
+        c = xcalloc(1, sizeof(*c) + d->key.n);
+        memcpy(c->text, d->key.p, d->key.n);
+        c->key = (struct str){c->text, d->key.n};
+        c->number = number_get(d);
+        map_put(&d->common_views, c->key, c);
+    }
+    if (c)
+        c->refs++;
+    put_number(d, node);
+    node->common = c;
+    node->number = c ? c->number : number_get(d);
+}
+
 static void refresh_node(struct devices *d, struct device_node *node)
 {
     node->dirty = false;
@@ -326,9 +409,9 @@ static void refresh_node(struct devices *d, struct device_node *node)
             vec_push(&pools, d->ill.v[i]);
     }
     arena_reset(&node->arena);
-    node_view_make(d, object_node(node->object), pools.v, pools.n, &node->arena, &node->view);
+    node_view_make(d, node->api, pools.v, pools.n, &node->arena, &node->view);
     node->epoch = d->epoch;
-    node->clock = ++d->clock;
+    number_node(d, node);
     vec_release(&pools);
 }
 
@@ -358,15 +441,19 @@ void pools_refresh(struct devices *d)
 const struct device_node *devices_node(const struct devices *d, const struct node *node)
 {
     const struct device_node *kept = d->by_object ? d->by_object[table_slot(d, node)] : NULL;
-    return kept && kept->epoch == d->epoch && d->dirty_pools.n == 0 ? kept : NULL;
+    return device_node_is(d, kept, node) ? kept : NULL;
 }
 
-uint64_t device_node_clock(const struct devices *d, const struct device_node *node)
+const struct device_node *const *devices_nodes_at(struct devices *d, size_t slot, size_t n)
 {
-    uint64_t clock = MAX(node->clock, d->wide_clock);
-    for (size_t i = 0; i < node->pools.n; i++)
-        clock = MAX(clock, node->pools.v[i]->clock);
-    return clock;
+    while (d->by_slot.n < slot + n)
+        vec_push(&d->by_slot, NULL);
+    return d->by_slot.v + slot;
+}
+
+const struct device_node *devices_find_at(struct devices *d, const struct node *node, size_t slot)
+{
+    return d->by_slot.v[slot] = devices_node(d, node);
 }
 
 const struct node_view *devices_view(const struct devices *d, const struct node *node,
@@ -392,6 +479,10 @@ void pools_release(struct devices *d)
     map_each (e, &d->nodes)
         free_node(e->value);
     map_release(&d->nodes);
+    map_each (e, &d->common_views)
+        free(e->value);
+    map_release(&d->common_views);
+    vec_release(&d->by_slot);
     vec_release(&d->wide);
     vec_release(&d->ill);
     vec_release(&d->dirty_pools);

@@ -7,6 +7,8 @@
  *
  *     create ─ finalizer ─ status ─ pod's status ─ seen ─ next claim
  *
+ * Then the pod's status, if the claims take resources of the node.
+ *
  * Only a claim for extended resources is created, written to the pod's status, and waited for until
  * the watch shows it. A conflict begins again with a GET, up to five times. Whatever fails, the pod
  * no longer shares the pending allocation of the claim; Unreserve does the rest.
@@ -17,35 +19,13 @@
  */
 #include "codec/json.h"
 #include "engine/metrics/scheduler_metrics.h"
-#include "plugins/dynamic_resources/dynamic_resources.h"
+#include "plugins/dynamic_resources/claim_binding.h"
 
 /* Upstream: retry.DefaultRetry. */
 #define RETRIES      5
 #define RETRY_DELAY  (10 * NSEC_PER_MSEC)
 /* How long a created claim is waited for. */
 #define SEEN_TIMEOUT (120 * NSEC_PER_SEC)
-/* How often binding conditions are looked at besides when the claim changes. */
-#define READY_PERIOD (5 * NSEC_PER_SEC)
-
-struct claim_binding {
-    struct claim_watcher watcher;
-    struct dra_shared *shared;
-    struct dynamic_resources *self; /* NULL: cancelled, in shared->orphans; also those below */
-    struct claims_state *state;
-    const struct berth_pod *pod; /* lives as long as op */
-    struct str node_name;        /* of op */
-    berth_op op;
-    size_t slot;          /* in self->bindings */
-    size_t index;         /* the claim under way */
-    struct object *claim; /* its latest version; NULL: none under way */
-    unsigned tries;
-    uint64_t call;  /* 0: none under way */
-    uint64_t timer; /* 0: none */
-    int64_t began;  /* when it began to wait */
-    bool creates;   /* the call creates the claim */
-    /* Of a cancelled one. */
-    char *uid, *pod_uid; /* of the pending allocation (NULL: none), of the pod */
-};
 
 static void next_claim(struct claim_binding *b);
 
@@ -113,6 +93,8 @@ static void end_orphan(struct claim_binding *b, const struct berth_api_result *r
         for (size_t i = 0; i < c->status.reserved_for.n; i++)
             if (str_is(c->status.reserved_for.v[i].uid, b->pod_uid))
                 claim_unreserve(shared, &c->metadata, str_of(b->pod_uid));
+    } else if (claim && b->writes_node_claims) {
+        pod_clear_node_claims(shared, object_meta(claim)); /* the pod; Unreserve was too early */
     }
     if (b->uid)
         claim_cache_drop_pending(&shared->claims, str_of(b->uid), assumed);
@@ -134,7 +116,7 @@ static bool goes_on(struct claim_binding *b, const struct berth_api_result *resu
     return false;
 }
 
-static void end(struct claim_binding *b, enum berth_code code, struct str why)
+void dra_binding_end(struct claim_binding *b, enum berth_code code, struct str why)
 {
     struct dynamic_resources *self = b->self;
     berth_op op = b->op;
@@ -176,7 +158,7 @@ static void fail(struct claim_binding *b, const char *fmt, ...)
     buf_add_vprintf(&why, fmt, ap);
     va_end(ap);
     drop_pending(b, false);
-    end(b, BERTH_ERROR, buf_str(&why));
+    dra_binding_end(b, BERTH_ERROR, buf_str(&why));
     buf_release(&why);
 }
 
@@ -367,21 +349,6 @@ static void on_pod_written(void *ctx, const struct berth_api_result *result)
     look_for_claim(&b->watcher);
 }
 
-static void patch_pod(struct claim_binding *b, struct str body, berth_api_done_fn *done)
-{
-    const struct object_meta *pod = &b->pod->pod->metadata;
-    struct berth_api_call call = {.struct_size = sizeof(call),
-                                  .verb = BERTH_API_PATCH,
-                                  .patch = BERTH_PATCH_STRATEGIC,
-                                  .api_version = BERTH_STR("v1"),
-                                  .resource = BERTH_STR("pods"),
-                                  .subresource = BERTH_STR("status"),
-                                  .namespace_name = abi_str(pod->namespace),
-                                  .name = abi_str(pod->name),
-                                  .body = abi_str(body)};
-    b->call = b->shared->host->api_call(b->shared->handle, &call, done, b);
-}
-
 /* Upstream: patchPodExtendedResourceClaimStatus. */
 static void write_pod(struct claim_binding *b)
 {
@@ -396,7 +363,7 @@ static void write_pod(struct claim_binding *b)
     buf_add_cstr(&body, "{\"status\":{\"extendedResourceClaimStatus\":");
     json_encode(&pod_extended_resource_claim_status_type, &status, &body);
     buf_add_cstr(&body, "}}");
-    patch_pod(b, buf_str(&body), on_pod_written);
+    b->call = dra_patch_pod(b->shared, &b->pod->pod->metadata, buf_str(&body), on_pod_written, b);
     buf_release(&body);
 }
 
@@ -472,6 +439,9 @@ static void claim_written(struct claim_binding *b)
         write_pod(b);
         return;
     }
+    for (size_t i = b->index + 1; i < b->state->n; i++) /* the pod names it twice */
+        if (str_eq(b->state->v[i].claim->metadata.uid, object_meta(b->claim)->uid))
+            used_claim_set(&b->state->v[i], b->claim);
     /* If the claim was deleted or changed since, the watch has shown a newer version. */
     bool assumed = claim_cache_assume(&b->shared->claims, b->claim) == 0;
     drop_pending(b, assumed);
@@ -488,16 +458,18 @@ static bool is_done(const struct claim_binding *b)
             !c->claim->spec.devices.requests.n);
 }
 
-static void wait_for_devices(struct claim_binding *b);
+static void write_node_claims(struct claim_binding *b);
 
 static void next_claim(struct claim_binding *b)
 {
     b->claim = object_unref(b->claim);
     b->tries = 0;
-    while (b->index < b->state->n && is_done(b))
+    while (b->index < b->state->n && is_done(b)) {
+        drop_pending(b, true);
         b->index++;
+    }
     if (b->index == b->state->n) {
-        wait_for_devices(b);
+        write_node_claims(b);
         return;
     }
     b->claim = object_ref(current(b)->object);
@@ -507,132 +479,45 @@ static void next_claim(struct claim_binding *b)
         write_claim(b);
 }
 
-/* --- binding conditions ----------------------------------------------------------------------- */
+/* --- resources of the node -------------------------------------------------------------------- */
 
-enum devices_outcome { DEVICES_READY, DEVICES_FAILED, DEVICES_TIMEOUT, DEVICES_ERROR };
-
-/* Upstream counts once per device, whether it has conditions or not. */
-static void count_devices(const struct claim_binding *b, enum devices_outcome outcome)
-{
-    static const struct str statuses[] = {[DEVICES_READY] = STR_INIT("success"),
-                                          [DEVICES_FAILED] = STR_INIT("failure"),
-                                          [DEVICES_TIMEOUT] = STR_INIT("timeout"),
-                                          [DEVICES_ERROR] = STR_INIT("error")};
-    struct dynamic_resources *self = b->self;
-    struct scheduler_metrics *m = handle_metrics(self->handle);
-    double seconds = (double)(self->host->now(self->handle) - b->began) / 1e9;
-    for (size_t i = 0; m && i < b->state->n; i++) {
-        const struct allocation_result *a = b->state->v[i].claim->status.allocation;
-        for (size_t k = 0; a && k < a->devices.results.n; k++) {
-            const struct device_request_allocation_result *r = &a->devices.results.v[k];
-            const struct str values[] = {self->handle->profile->scheduler_name, r->driver,
-                                         statuses[outcome]};
-            scheduler_metrics_observe(m, FAMILY_DRA_BINDING_CONDITIONS_WAIT, values, seconds);
-            if (r->binding_conditions.n)
-                scheduler_metrics_add(m, FAMILY_DRA_BINDING_CONDITIONS_ALLOCATIONS, values, 1);
-        }
-    }
-}
-
-static void devices_done(struct claim_binding *b, enum devices_outcome outcome, struct str why)
-{
-    count_devices(b, outcome);
-    end(b, outcome == DEVICES_READY ? BERTH_SUCCESS : BERTH_ERROR, why);
-}
-
-static void look_at_devices(struct claim_binding *b);
-
-static void on_claim_changed(struct claim_watcher *w)
-{
-    look_at_devices(CONTAINER_OF(w, struct claim_binding, watcher));
-}
-
-static void on_period(void *ctx)
+static void on_node_claims_written(void *ctx, const struct berth_api_result *result)
 {
     struct claim_binding *b = ctx;
-    b->timer = 0;
-    claim_cache_unwatch(&b->shared->claims, &b->watcher);
-    look_at_devices(b);
-}
-
-/* Not ready: looks again when the claim changes, and now and then. */
-static void keep_waiting(struct claim_binding *b, const struct object_meta *claim)
-{
-    struct dynamic_resources *self = b->self;
-    int64_t left = b->began + self->binding_timeout - self->host->now(self->handle);
-    if (left <= 0) {
-        devices_done(b, DEVICES_TIMEOUT, STR("device binding timeout: context deadline exceeded"));
+    if (!goes_on(b, result))
+        return;
+    b->writes_node_claims = false;
+    if (answered_ok(result)) {
+        dra_binding_wait(b);
         return;
     }
-    b->watcher.fn = on_claim_changed;
-    claim_cache_watch(&self->shared->claims, &b->watcher, claim->namespace, claim->name);
-    if (!b->timer)
-        b->timer = self->host->timer(b->shared->handle, MIN(left, READY_PERIOD), on_period, b);
-}
-
-/* One claim of isPodReadyForBinding. Returns true if it is ready; otherwise b may have ended. */
-static bool look_at_claim(struct claim_binding *b, struct used_claim *c)
-{
-    const struct object_meta *meta = &c->claim->metadata;
-    struct object *latest = claim_cache_get(&b->shared->claims, meta->namespace, meta->name);
+    const struct object_meta *pod = &b->pod->pod->metadata;
     struct buf why = BUF_INIT;
-    if (!latest) {
-        buf_add_printf(&why, "could not find ResourceClaim \"%.*s/%.*s\"", STR_ARG(meta->namespace),
-                       STR_ARG(meta->name));
-        devices_done(b, DEVICES_ERROR, buf_str(&why));
-        buf_release(&why);
-        return false;
-    }
-    used_claim_set(c, latest);
-    enum claim_readiness ready = claim_readiness(c->claim, &why);
-    if (ready == CLAIM_BINDING_FAILED) {
-        devices_done(b, DEVICES_FAILED, buf_str(&why));
-    } else if (ready == CLAIM_NOT_READY && claim_binding_timed_out(b->self, c->claim)) {
-        buf_add_printf(&why, "device binding timeout: claim=%.*s",
-                       STR_ARG(c->claim->metadata.name));
-        devices_done(b, DEVICES_TIMEOUT, buf_str(&why));
-    } else if (ready == CLAIM_NOT_READY) {
-        keep_waiting(b, &c->claim->metadata);
-    }
+    buf_add_printf(&why, "updating pod %.*s/%.*s NodeAllocatableResourceClaimStatuses: %.*s",
+                   STR_ARG(pod->namespace), STR_ARG(pod->name), STR_ARG(str_abi(result->message)));
+    dra_binding_end(b, BERTH_ERROR, buf_str(&why));
     buf_release(&why);
-    return ready == CLAIM_READY;
 }
 
-static void look_at_devices(struct claim_binding *b)
+/* Upstream: patchNodeAllocatableResourceClaimStatus. */
+static void write_node_claims(struct claim_binding *b)
 {
-    for (size_t i = 0; i < b->state->n; i++) {
-        struct used_claim *c = &b->state->v[i];
-        /* Extended resources of a device plugin: there is no claim. */
-        if (claim_is_special(c->claim))
-            continue;
-        if (!look_at_claim(b, c))
-            return;
-    }
-    devices_done(b, DEVICES_READY, STR(""));
-}
-
-static void wait_for_devices(struct claim_binding *b)
-{
-    struct dynamic_resources *self = b->self;
-    bool waits = false;
-    for (size_t i = 0; self->gates.binding_conditions && i < b->state->n; i++)
-        waits |= claim_has_binding_conditions(b->state->v[i].claim);
-    if (!waits) {
-        end(b, BERTH_SUCCESS, STR(""));
+    struct claims_state *s = b->state;
+    if (!s->node_claims.n) {
+        dra_binding_wait(b);
         return;
     }
-    struct buf note = BUF_INIT;
-    buf_add_printf(&note, "waiting for binding conditions for device on node %.*s",
-                   STR_ARG(b->node_name));
-    self->host->event(self->handle,
-                      &(struct berth_event){.struct_size = sizeof(struct berth_event),
-                                            .pod = b->pod,
-                                            .reason = BERTH_STR("BindingConditionsPending"),
-                                            .action = BERTH_STR("Scheduling"),
-                                            .note = abi_str(buf_str(&note))});
-    buf_release(&note);
-    b->began = self->host->now(self->handle);
-    look_at_devices(b);
+    struct buf body = BUF_INIT;
+    buf_add_cstr(&body, "{\"status\":{\"nodeAllocatableResourceClaimStatuses\":[");
+    for (size_t i = 0; i < s->node_claims.n; i++) {
+        buf_add_cstr(&body, i ? "," : "");
+        json_encode(&node_allocatable_resource_claim_status_type, &s->node_claims.v[i], &body);
+    }
+    buf_add_cstr(&body, "]}}");
+    s->wrote_node_claims = b->writes_node_claims = true;
+    b->call =
+        dra_patch_pod(b->shared, &b->pod->pod->metadata, buf_str(&body), on_node_claims_written, b);
+    buf_release(&body);
 }
 
 /* --- the start -------------------------------------------------------------------------------- */
@@ -679,10 +564,10 @@ void dra_pre_bind_cancel(void *ctx, struct berth_cycle *cycle, const struct bert
         free_binding(b);
         return;
     }
-    struct used_claim *c = current(b);
-    if (c->pending)
+    if (b->index < b->state->n && current(b)->pending) {
         b->uid = str_dup(initial_uid(b));
-    c->pending = false;
+        current(b)->pending = false;
+    }
     b->pod_uid = str_dup(pod->pod->metadata.uid);
     b->state = NULL;
     b->pod = NULL;

@@ -30,7 +30,8 @@ static void free_state(void *data)
     }
     allocations_unref(s->reserved);
     free(s->reserved_node);
-    free(s->nodes);
+    free(s->allocatable);
+    free(s->points);
     arena_release(&s->arena);
     free(s);
 }
@@ -68,6 +69,7 @@ static void collect(void *ctx, const struct pod_resource_claim *entry, struct ob
     if (!c->failed && !pod_claim_consumer(c->pod, c->group, entry, &used->consumer, c->why))
         c->failed = true;
     copy_consumer(&used->consumer, &c->state->arena);
+    used->entry_name = arena_dup(&c->state->arena, entry->name);
 }
 
 /* Upstream: podResourceClaims, then podResourceClaimBindings. */
@@ -232,6 +234,7 @@ static enum berth_code check_claims(struct claims_state *s, bool in_group,
 {
     for (size_t i = 0; i < s->n; i++) {
         struct used_claim *used = &s->v[i];
+        s->n_allocated += used->claim->status.allocation != NULL;
         enum berth_code code = used->claim->status.allocation
                                    ? check_allocated(s, used, status)
                                    : check_unallocated(s, used, in_group, status);
@@ -282,10 +285,16 @@ static void prepare_allocator(struct claims_state *s, const struct berth_cycle *
         s->to_allocate[n++] = extended ? full_extended_claim(s, pod) : used->claim;
     }
     s->scores &= s->plugin->gates.prioritized_list;
+    if (s->scores)
+        s->fixed_score = dra_fixed_score(s);
     if (!s->n_unallocated)
         return;
+    s->takes_of_node =
+        s->plugin->gates.node_allocatable && devices_map_to_nodes(s->plugin->shared->devices);
     s->n_nodes = s->plugin->host->columns(cycle)->n;
-    s->nodes = xcalloc(MAX(s->n_nodes, 1), sizeof(*s->nodes));
+    s->allocatable = xcalloc(BITSET_WORDS(s->n_nodes) + 1, sizeof(*s->allocatable));
+    if (s->scores)
+        s->points = xcalloc(s->n_nodes + 1, sizeof(*s->points));
     if (n)
         s->allocator = allocator_new(s->plugin->shared->devices, s->to_allocate, n);
 }
@@ -307,6 +316,7 @@ enum berth_code dra_pre_filter(void *ctx, struct berth_cycle *cycle, const struc
         return BERTH_SKIP;
     size_t max = pod->pod->spec.resource_claims.n + 1;
     self->host->state_write(cycle, self->key, &no_claims, NULL, NULL);
+    cycle->claim = NULL;
     if (max == 1 && !may_request_devices(self, pod))
         return BERTH_SKIP;
 
@@ -329,6 +339,8 @@ enum berth_code dra_pre_filter(void *ctx, struct berth_cycle *cycle, const struc
         return code;
     }
     prepare_allocator(s, cycle, pod->pod);
+    cycle->claim = s->takes_of_node ? dra_claim : NULL;
+    cycle->claim_ctx = self;
     self->host->state_write(cycle, self->key, s, NULL, free_state);
     return BERTH_SUCCESS;
 }

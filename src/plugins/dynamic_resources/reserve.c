@@ -52,6 +52,7 @@ static void forget_results(struct claims_state *s)
     s->reserved_node = NULL;
     s->results = NULL;
     s->n_mappings = 0;
+    s->node_claims = (struct node_claims){0};
 }
 
 /* Keeps the results of the run for PreBind. */
@@ -64,16 +65,23 @@ static void keep_results(struct claims_state *s, const struct allocation_run *ru
     s->results = arena_array(a, struct allocation_result, s->n_to_allocate);
     for (size_t i = 0; i < run->allocation.n; i++)
         copy_result(&run->allocation.results[i], a, &s->results[i]);
+    if (s->takes_of_node) {
+        struct buf why = BUF_INIT;
+        node_claims_collect(s, run->pod, s->results, a, &s->node_claims, &why);
+        buf_release(&why);
+    }
     if (!s->allocates_extended)
         return;
     copy_mappings(s, &run->extended, a);
     copy_spec(s, &run->last.spec, a);
 }
 
+/* status NULL: nobody reads it. */
 static enum berth_code fail(const struct dynamic_resources *self, struct berth_status *status,
                             struct str why)
 {
-    self->host->status_text(status, abi_str(why));
+    if (status)
+        self->host->status_text(status, abi_str(why));
     return BERTH_ERROR;
 }
 
@@ -81,6 +89,8 @@ static enum berth_code fail(const struct dynamic_resources *self, struct berth_s
 static enum berth_code allocate(struct claims_state *s, const struct pod *pod,
                                 const struct berth_node *node, struct berth_status *status)
 {
+    if (s->reserved_node && str_is(str_of(node->name), s->reserved_node))
+        return BERTH_SUCCESS;
     struct allocation_run run = {.state = s, .pod = pod, .node = node, .new_share_ids = true};
     enum berth_code code = BERTH_SUCCESS;
     enum allocation_verdict verdict = allocation_run(&run, true);
@@ -133,6 +143,19 @@ static bool nothing_to_allocate(const struct claims_state *s)
            (s->n_unallocated == 1 && s->allocates_extended && s->n_to_allocate == 1);
 }
 
+void dra_claim(struct berth_cycle *cycle, void *ctx, struct berth_pod *assumed)
+{
+    struct dynamic_resources *self = ctx;
+    struct claims_state *s = dra_state(self, cycle);
+    const struct berth_node *node =
+        self->host->node_by_name(self->handle, abi_str(assumed->node_name));
+    if (!s || !node || !dra_is_allocatable(s, node->slot))
+        return;
+    /* Reserve reports what fails. */
+    if (allocate(s, assumed->pod, node, NULL) == BERTH_SUCCESS)
+        pod_info_claim(assumed, s->node_claims.v, s->node_claims.n);
+}
+
 enum berth_code dra_reserve(void *ctx, struct berth_cycle *cycle, const struct berth_pod *pod,
                             struct berth_str node_name, struct berth_status *status)
 {
@@ -145,16 +168,14 @@ enum berth_code dra_reserve(void *ctx, struct berth_cycle *cycle, const struct b
     if (!s->n || !s->n_unallocated)
         return BERTH_SUCCESS;
     const struct berth_node *node = self->host->node_by_name(self->handle, node_name);
-    if (!node || node->slot >= s->n_nodes || !s->nodes[node->slot].allocated)
+    if (!node || !dra_is_allocatable(s, node->slot))
         return nothing_to_allocate(s)
                    ? BERTH_SUCCESS
                    : fail(self, status, STR("claim allocation not found for node"));
-    if (!s->reserved_node || !str_is(str_abi(node_name), s->reserved_node)) {
-        enum berth_code code = allocate(s, pod->pod, node, status);
-        if (code != BERTH_SUCCESS)
-            return code;
-        hand_out(s);
-    }
+    enum berth_code code = allocate(s, pod->pod, node, status);
+    if (code != BERTH_SUCCESS)
+        return code;
+    hand_out(s);
     take_devices(s, cycle->in_group);
     return BERTH_SUCCESS;
 }
@@ -187,6 +208,11 @@ void dra_unreserve(void *ctx, struct berth_cycle *cycle, const struct berth_pod 
     }
     if (extended && !claim_is_special(extended->claim))
         claim_remove(self->shared, extended->object);
+    if (s && (s->wrote_node_claims ||
+              (s->node_claims.n && pod->pod->status.node_allocatable_resource_claim_statuses.n)))
+        pod_clear_node_claims(self->shared, &pod->pod->metadata);
+    if (s)
+        s->wrote_node_claims = false;
 }
 
 /* --- PostFilter ------------------------------------------------------------------------------- */

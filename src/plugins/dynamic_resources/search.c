@@ -214,6 +214,7 @@ static bool enter_request(struct search *s, struct position *at, enum step *ret)
     uint64_t after = s->n_chosen[at->claim] + (uint64_t)state->n_devices - (uint64_t)at->device;
     if ((int64_t)after > ALLOCATION_RESULTS_MAX) {
         *ret = STEP_TOO_MANY;
+        s->exceeded = true;
         return false;
     }
     struct frame f = {.kind = request->all ? FRAME_ALL : FRAME_DEVICE, .at = *at};

@@ -2,11 +2,6 @@
 /* shared.c - what all profiles share (upstream: SharedDRAManager). */
 #include "plugins/dynamic_resources/dynamic_resources.h"
 
-static bool gate(const struct berth_handle *h, const char *name)
-{
-    return features_enabled(&h->framework->features, name);
-}
-
 static void on_allocation(void *ctx, const struct allocation_result *allocation, int sign)
 {
     struct dra_shared *s = ctx;
@@ -26,16 +21,17 @@ static void add_nodes(struct dra_shared *s, const struct cache *cache)
 
 static void *make(const struct berth_host *host, struct berth_handle *h)
 {
+    const bool *on = h->framework->features.on;
     const struct device_features features = {
-        .admin_access = gate(h, "DRAAdminAccess"),
-        .prioritized_list = gate(h, "DRAPrioritizedList"),
-        .partitionable_devices = gate(h, "DRAPartitionableDevices"),
-        .device_taints = gate(h, "DRADeviceTaints"),
-        .device_taint_rules = gate(h, "DRADeviceTaintRules") && gate(h, "DRADeviceTaints"),
-        .binding_conditions =
-            gate(h, "DRADeviceBindingConditions") && gate(h, "DRAResourceClaimDeviceStatus"),
-        .consumable_capacity = gate(h, "DRAConsumableCapacity"),
-        .list_attributes = gate(h, "DRAListTypeAttributes"),
+        .admin_access = on[FEATURE_DRA_ADMIN_ACCESS],
+        .prioritized_list = on[FEATURE_DRA_PRIORITIZED_LIST],
+        .partitionable_devices = on[FEATURE_DRA_PARTITIONABLE_DEVICES],
+        .device_taints = on[FEATURE_DRA_DEVICE_TAINTS],
+        .device_taint_rules = on[FEATURE_DRA_DEVICE_TAINT_RULES] && on[FEATURE_DRA_DEVICE_TAINTS],
+        .binding_conditions = on[FEATURE_DRA_DEVICE_BINDING_CONDITIONS] &&
+                              on[FEATURE_DRA_RESOURCE_CLAIM_DEVICE_STATUS],
+        .consumable_capacity = on[FEATURE_DRA_CONSUMABLE_CAPACITY],
+        .list_attributes = on[FEATURE_DRA_LIST_TYPE_ATTRIBUTES],
     };
     struct dra_shared *s = xnew(struct dra_shared);
     s->host = host;

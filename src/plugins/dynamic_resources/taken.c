@@ -7,15 +7,30 @@
 
 /* --- identities ------------------------------------------------------------------------------- */
 
+static void write_id(struct buf *out, struct str driver, struct str pool, struct str device)
+{
+    buf_add_str(out, driver);
+    buf_add_char(out, '\0');
+    buf_add_str(out, pool);
+    buf_add_char(out, '\0');
+    buf_add_str(out, device);
+}
+
 static struct str id_key(struct devices *d, struct str driver, struct str pool, struct str device)
 {
     buf_clear(&d->key);
-    buf_add_str(&d->key, driver);
-    buf_add_char(&d->key, '\0');
-    buf_add_str(&d->key, pool);
-    buf_add_char(&d->key, '\0');
-    buf_add_str(&d->key, device);
+    write_id(&d->key, driver, pool, device);
     return buf_str(&d->key);
+}
+
+const struct device_id *device_id_find(const struct devices *d, struct str driver, struct str pool,
+                                       struct str device)
+{
+    struct buf key = BUF_INIT;
+    write_id(&key, driver, pool, device);
+    const struct device_id *id = map_get(&d->ids, buf_str(&key));
+    buf_release(&key);
+    return id;
 }
 
 struct device_id *device_id_get(struct devices *d, struct str driver, struct str pool,
@@ -118,10 +133,10 @@ static bool is_share(const struct devices *d, const struct device_request_alloca
 }
 
 /* Searches that have seen the device are out of date. */
-static void touch(struct devices *d, const struct device_id *id)
+static void touch(struct devices *d, const struct device_id *id, bool taking)
 {
     for (size_t i = 0; i < id->offers.n; i++)
-        pool_touch(d, id->offers.v[i]->slice->pool);
+        slice_device_touch(d, id->offers.v[i], taking);
 }
 
 void devices_take(struct devices *d, const struct allocation_result *allocation)
@@ -131,7 +146,7 @@ void devices_take(struct devices *d, const struct allocation_result *allocation)
         if (r->admin_access)
             continue;
         struct device_id *id = device_id_get(d, r->driver, r->pool, r->device);
-        touch(d, id);
+        touch(d, id, !is_share(d, r));
         if (!is_share(d, r)) {
             id->taken++;
             continue;
@@ -153,7 +168,7 @@ void devices_give_back(struct devices *d, const struct allocation_result *alloca
         uint32_t *count = is_share(d, r) ? &id->shares : &id->taken;
         if (*count == 0)
             continue; /* it was never taken */
-        touch(d, id);
+        touch(d, id, false);
         --*count;
         if (is_share(d, r) && r->consumed_capacity.n > 0)
             sub_capacity(id, &r->consumed_capacity);

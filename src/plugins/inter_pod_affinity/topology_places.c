@@ -17,15 +17,10 @@ void topology_places_clear(struct topology_places *p)
         vec_clear(&p->all);
 }
 
-static struct str key_of(const struct topology *t)
-{
-    return (struct str){(const char *)&t->id, sizeof(t->id)};
-}
-
 size_t topology_places_find(const struct topology_places *p, const struct topology *t)
 {
     if (p->by_id.n)
-        return (size_t)(uintptr_t)map_get(&p->by_id, key_of(t)) - 1;
+        return (size_t)(uintptr_t)map_get(&p->by_id, map_number_key(&t->id)) - 1;
     for (size_t i = 0; i < p->all.n; i++)
         if (p->all.v[i] == t)
             return i;
@@ -34,7 +29,7 @@ size_t topology_places_find(const struct topology_places *p, const struct topolo
 
 static void index_place(struct topology_places *p, size_t i)
 {
-    map_put(&p->by_id, key_of(p->all.v[i]), (void *)(uintptr_t)(i + 1));
+    map_put(&p->by_id, map_number_key(&p->all.v[i]->id), (void *)(uintptr_t)(i + 1));
 }
 
 void topology_places_add(struct topology_places *p, const struct topology *t)

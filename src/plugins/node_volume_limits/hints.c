@@ -90,16 +90,27 @@ static enum berth_hint after_attachment_deleted(void *ctx, const struct berth_po
     return BERTH_QUEUE_SKIP;
 }
 
-/* Absent limits count as 0; of several entries of a driver the last counts. */
-static int32_t limit_in(const struct csi_node *node, struct str driver)
+/* Absent limits count as 0. */
+static int32_t limit_of(const struct csi_node_driver *d)
 {
-    int32_t limit = 0;
-    for (size_t i = 0; i < node->spec.drivers.n; i++) {
-        const struct csi_node_driver *d = &node->spec.drivers.v[i];
-        if (str_eq(d->name, driver))
-            limit = d->allocatable && d->allocatable->count ? *d->allocatable->count : 0;
+    return d && d->allocatable && d->allocatable->count ? *d->allocatable->count : 0;
+}
+
+/* The first driver whose limit has increased; of several entries of a driver the last counts. */
+static const struct csi_node_driver *find_increased(const struct csi_node *was,
+                                                    const struct csi_node *is)
+{
+    struct map before = MAP_INIT;
+    for (size_t i = 0; i < was->spec.drivers.n; i++)
+        map_put(&before, was->spec.drivers.v[i].name, (void *)&was->spec.drivers.v[i]);
+    const struct csi_node_driver *found = NULL;
+    for (size_t i = 0; i < is->spec.drivers.n && !found; i++) {
+        const struct csi_node_driver *d = &is->spec.drivers.v[i];
+        if (limit_of(d) > limit_of(map_get(&before, d->name)))
+            found = d;
     }
-    return limit;
+    map_release(&before);
+    return found;
 }
 
 static enum berth_hint after_csi_node_updated(void *ctx, const struct berth_pod *pod,
@@ -108,17 +119,12 @@ static enum berth_hint after_csi_node_updated(void *ctx, const struct berth_pod 
 {
     const struct plain_plugin *self = ctx;
     const struct csi_node *was = hint_body(before), *is = hint_body(after);
-    for (size_t i = 0; was && is && i < is->spec.drivers.n; i++) {
-        const struct csi_node_driver *d = &is->spec.drivers.v[i];
-        int32_t limit = d->allocatable && d->allocatable->count ? *d->allocatable->count : 0;
-        if (limit > limit_in(was, d->name)) {
-            engine_log(self->log, 5,
-                       "CSINode driver limit increased, might make this pod schedulable",
-                       KV_POD(pod), KV_STR("driver", d->name), KV_INT("newLimit", limit));
-            return BERTH_QUEUE;
-        }
-    }
-    return BERTH_QUEUE_SKIP;
+    const struct csi_node_driver *d = was && is ? find_increased(was, is) : NULL;
+    if (!d)
+        return BERTH_QUEUE_SKIP;
+    engine_log(self->log, 5, "CSINode driver limit increased, might make this pod schedulable",
+               KV_POD(pod), KV_STR("driver", d->name), KV_INT("newLimit", limit_of(d)));
+    return BERTH_QUEUE;
 }
 
 void volume_limits_register(const struct berth_host *host, struct berth_registrar *r)

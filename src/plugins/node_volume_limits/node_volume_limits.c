@@ -25,9 +25,10 @@ struct node_volume_limits {
 
 /* The pod's volumes of one driver. */
 struct wanted_driver {
-    struct str driver;
-    int64_t n;
-    bool required; /* the driver must be installed on the node */
+    const struct csi_volume *volume; /* the first of them in `list` */
+    size_t first;                    /* index of by_driver */
+    int64_t n;                       /* that many */
+    bool required;                   /* the driver must be installed on the node */
 };
 
 /* The pod's volumes, on nodes with or without a CSINode. */
@@ -35,8 +36,9 @@ struct wanted_volumes {
     enum volume_fault fault;
     struct buf why;
     struct volume_list list; /* sorted */
-    VEC(struct wanted_driver) drivers;
-    berth_reason refusal; /* filter_many: why as a number, once it is needed */
+    VEC(const struct csi_volume *) by_driver;
+    VEC(struct wanted_driver) drivers; /* in the order of their first volumes in `list` */
+    berth_reason refusal;              /* filter_many: why as a number, once it is needed */
 };
 
 struct wanted {
@@ -70,12 +72,36 @@ static bool is_required(const struct node_volume_limits *self, struct str driver
            *d->spec.prevent_pod_scheduling_if_missing;
 }
 
-static struct wanted_driver *driver_of(struct wanted_volumes *w, struct str driver)
+static int by_driver(const void *a, const void *b)
 {
-    for (size_t i = 0; i < w->drivers.n; i++)
-        if (str_eq(w->drivers.v[i].driver, driver))
-            return &w->drivers.v[i];
-    return NULL;
+    const struct csi_volume *const *x = a, *const *y = b;
+    int c = str_cmp((*x)->driver, (*y)->driver);
+    return c != 0 ? c : (*x > *y) - (*x < *y);
+}
+
+static int by_first_volume(const void *a, const void *b)
+{
+    const struct wanted_driver *x = a, *y = b;
+    return (x->volume > y->volume) - (x->volume < y->volume);
+}
+
+static void find_drivers(const struct node_volume_limits *self, struct wanted_volumes *w)
+{
+    for (size_t i = 0; i < w->list.volumes.n; i++)
+        vec_push(&w->by_driver, &w->list.volumes.v[i]);
+    if (w->by_driver.n > 1)
+        qsort(w->by_driver.v, w->by_driver.n, sizeof(w->by_driver.v[0]), by_driver);
+    for (size_t i = 0; i < w->by_driver.n; i++) {
+        const struct csi_volume *v = w->by_driver.v[i];
+        if (w->drivers.n && str_eq(vec_last(&w->drivers).volume->driver, v->driver)) {
+            vec_last(&w->drivers).n++;
+            continue;
+        }
+        bool required = self->scaling && is_required(self, v->driver);
+        vec_push(&w->drivers, (struct wanted_driver){v, i, 1, required});
+    }
+    if (w->drivers.n > 1)
+        qsort(w->drivers.v, w->drivers.n, sizeof(w->drivers.v[0]), by_first_volume);
 }
 
 static void find_volumes(const struct node_volume_limits *self, const struct pod *pod,
@@ -86,15 +112,8 @@ static void find_volumes(const struct node_volume_limits *self, const struct pod
     volume_list_init(&w->list);
     w->fault = volume_list_add_pod(&w->list, &lookup, pod, &w->why);
     volume_list_sort(&w->list);
-    for (size_t i = 0; w->fault == VOLUME_OK && i < w->list.volumes.n; i++) {
-        struct str driver = w->list.volumes.v[i].driver;
-        struct wanted_driver *d = driver_of(w, driver);
-        if (d)
-            d->n++;
-        else
-            vec_push(&w->drivers,
-                     (struct wanted_driver){driver, 1, self->scaling && is_required(self, driver)});
-    }
+    if (w->fault == VOLUME_OK)
+        find_drivers(self, w);
 }
 
 static struct wanted *find_wanted(const struct node_volume_limits *self, const struct pod *pod)
@@ -111,6 +130,7 @@ static void free_wanted(void *data)
     for (int i = 0; i < 2; i++) {
         volume_list_release(&wanted->on[i].list);
         vec_release(&wanted->on[i].drivers);
+        vec_release(&wanted->on[i].by_driver);
         buf_release(&wanted->on[i].why);
     }
     free(wanted);
@@ -141,38 +161,24 @@ enum judgement {
     EXISTING_FAULT, /* those of a pod on the node are */
 };
 
-static bool is_installed(const struct csi_node *node, struct str driver)
-{
-    for (size_t i = 0; node && i < node->spec.drivers.n; i++)
-        if (str_eq(node->spec.drivers.v[i].name, driver))
-            return true;
-    return false;
-}
-
 /* Volumes of a driver that pods on the node use already are not new. */
-static int64_t count_shared(const struct wanted_volumes *w, struct str driver,
+static int64_t count_shared(const struct wanted_volumes *w, const struct wanted_driver *d,
                             const struct node_volumes *node)
 {
     int64_t n = 0;
-    for (size_t i = 0; i < w->list.volumes.n; i++)
-        n += str_eq(w->list.volumes.v[i].driver, driver) &&
-             volume_list_has(&node->list, &w->list.volumes.v[i]);
+    for (size_t i = 0; i < (size_t)d->n; i++)
+        n += volume_list_has(&node->list, w->by_driver.v[d->first + i]);
     return n;
 }
 
 static bool fits_limit(const struct wanted_volumes *w, const struct wanted_driver *d,
                        const struct node_volumes *node)
 {
-    for (size_t i = 0; i < node->limits.n; i++) {
-        const struct driver_limit *limit = &node->limits.v[i];
-        if (!str_eq(limit->driver, d->driver))
-            continue;
-        if (limit->attached + d->n <= limit->max)
-            return true;
-        int64_t added = d->n - count_shared(w, d->driver, node);
-        return added == 0 || limit->attached + added <= limit->max;
-    }
-    return true;
+    const struct node_driver *limit = node_volumes_driver(node, d->volume->driver);
+    if (!limit || !limit->limited || limit->attached + d->n <= limit->max)
+        return true;
+    int64_t added = d->n - count_shared(w, d, node);
+    return added == 0 || limit->attached + added <= limit->max;
 }
 
 static enum judgement judge(const struct wanted_volumes *w, const struct node_volumes *node,
@@ -181,11 +187,12 @@ static enum judgement judge(const struct wanted_volumes *w, const struct node_vo
     if (w->fault != VOLUME_OK)
         return POD_FAULT;
     for (size_t i = 0; i < w->drivers.n; i++)
-        if (w->drivers.v[i].required && !is_installed(node->csi_node, w->drivers.v[i].driver)) {
-            *ret_driver = w->drivers.v[i].driver;
+        if (w->drivers.v[i].required &&
+            !node_volumes_driver(node, w->drivers.v[i].volume->driver)) {
+            *ret_driver = w->drivers.v[i].volume->driver;
             return NOT_INSTALLED;
         }
-    if (!w->drivers.n || !node->limits.n)
+    if (!w->drivers.n || !node->n_limited)
         return FITS;
     if (node->failed)
         return EXISTING_FAULT;

@@ -124,39 +124,58 @@ void node_volumes_init(struct node_volumes *v)
 
 void node_volumes_release(struct node_volumes *v)
 {
-    vec_release(&v->limits);
+    vec_release(&v->drivers);
     volume_list_release(&v->list);
     buf_release(&v->why);
 }
 
-static struct driver_limit *limit_of(const struct node_volumes *v, struct str driver)
+static int by_name_and_entry(const void *a, const void *b)
 {
-    for (size_t i = 0; i < v->limits.n; i++)
-        if (str_eq(v->limits.v[i].driver, driver))
-            return &v->limits.v[i];
-    return NULL;
+    const struct node_driver *x = a, *y = b;
+    int c = str_cmp(x->name, y->name);
+    return c != 0 ? c : (x->entry > y->entry) - (x->entry < y->entry);
+}
+
+static int with_name(const void *name, const void *driver)
+{
+    return str_cmp(*(const struct str *)name, ((const struct node_driver *)driver)->name);
+}
+
+struct node_driver *node_volumes_search(const struct node_volumes *v, struct str name)
+{
+    return bsearch(&name, v->drivers.v, v->drivers.n, sizeof(v->drivers.v[0]), with_name);
 }
 
 /* Of several entries of a driver the last one with a limit counts. */
-static void read_limits(struct node_volumes *v)
+static void read_drivers(struct node_volumes *v)
 {
     for (size_t i = 0; v->csi_node && i < v->csi_node->spec.drivers.n; i++) {
         const struct csi_node_driver *d = &v->csi_node->spec.drivers.v[i];
-        if (!d->allocatable || !d->allocatable->count)
-            continue;
-        struct driver_limit *known = limit_of(v, d->name);
-        if (known)
-            known->max = *d->allocatable->count;
-        else
-            vec_push(&v->limits, (struct driver_limit){d->name, *d->allocatable->count, 0});
+        struct node_driver driver = {.name = d->name, .entry = (uint32_t)i};
+        driver.limited = d->allocatable && d->allocatable->count;
+        driver.max = driver.limited ? *d->allocatable->count : 0;
+        vec_push(&v->drivers, driver);
     }
+    if (v->drivers.n > 1)
+        qsort(v->drivers.v, v->drivers.n, sizeof(v->drivers.v[0]), by_name_and_entry);
+    size_t n = 0;
+    v->n_limited = 0;
+    for (size_t i = 0; i < v->drivers.n; i++) {
+        const struct node_driver d = v->drivers.v[i];
+        bool same = n && str_eq(v->drivers.v[n - 1].name, d.name);
+        if (!same || d.limited) {
+            v->n_limited += d.limited && !(same && v->drivers.v[n - 1].limited);
+            v->drivers.v[same ? n - 1 : n++] = d;
+        }
+    }
+    v->drivers.n = n;
 }
 
 static void count(const struct node_volumes *v, struct str driver)
 {
-    struct driver_limit *limit = limit_of(v, driver);
-    if (limit)
-        limit->attached++;
+    struct node_driver *d = node_volumes_driver(v, driver);
+    if (d)
+        d->attached++;
 }
 
 static void collect_pods(const struct volume_lookup *lookup, const struct berth_node *node,
@@ -205,15 +224,15 @@ void node_volumes_collect(const struct volume_index *index, const struct berth_n
     struct volume_lookup lookup = {
         .objects = objects, .migrated = true, .on_read = on_read, .ctx = ctx};
     const struct object *csi_node = objects_get(objects, KIND_CSI_NODE, STR(""), name);
-    vec_clear(&v->limits);
+    vec_clear(&v->drivers);
     volume_list_clear(&v->list);
     buf_clear(&v->why);
     v->failed = false;
     v->csi_node = csi_node ? object_body(csi_node) : NULL;
     if (on_read)
         on_read(ctx, KIND_CSI_NODE, STR(""), name);
-    read_limits(v);
-    if (!v->limits.n)
+    read_drivers(v);
+    if (!v->n_limited)
         return;
     collect_pods(&lookup, node, v);
     if (on_read)

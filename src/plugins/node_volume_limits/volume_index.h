@@ -16,20 +16,33 @@
 #include "engine/index/cluster.h"
 #include "plugins/node_volume_limits/volume_list.h"
 
-/* A driver with a limit, and how many of its volumes are attached. */
-struct driver_limit {
-    struct str driver; /* borrowed from the CSINode */
-    int64_t max;
-    int64_t attached;
+/* A driver of a CSINode. */
+struct node_driver {
+    struct str name; /* borrowed from the CSINode */
+    uint32_t entry;  /* its place in the CSINode */
+    bool limited;
+    int64_t max;      /* if limited */
+    int64_t attached; /* if limited: its volumes on the node */
 };
 
 struct node_volumes {
     const struct csi_node *csi_node; /* NULL: none */
-    VEC(struct driver_limit) limits; /* if empty, nothing below is collected */
+    VEC(struct node_driver) drivers; /* sorted by name */
+    size_t n_limited;                /* of them; if 0, nothing below is collected */
     struct volume_list list;         /* of the pods; sorted */
     bool failed;                     /* a pod's volumes are unknown, for this reason */
     struct buf why;
 };
+
+/* Among many drivers. */
+struct node_driver *node_volumes_search(const struct node_volumes *v, struct str name);
+/* NULL if it is not installed. Most nodes have one driver. */
+static inline struct node_driver *node_volumes_driver(const struct node_volumes *v, struct str name)
+{
+    if (v->drivers.n > 1)
+        return node_volumes_search(v, name);
+    return v->drivers.n && str_eq(v->drivers.v[0].name, name) ? &v->drivers.v[0] : NULL;
+}
 
 void node_volumes_init(struct node_volumes *v);
 void node_volumes_release(struct node_volumes *v);

@@ -1,0 +1,1 @@
+../src/cmd/plugin/templates/rust/berth.rs
