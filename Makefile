@@ -62,7 +62,7 @@ FUZZ     := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .PHONY: all help deps deps-test run test check unit unit-bins e2e-bins fuzz-bins fuzz lint format \
-	clean kube oracle cel devices man libs install install-kube-scheduler bench bench-decode bench-plugins bench-preemption \
+	clean kube oracle cel devices sigs man libs install install-kube-scheduler bench bench-decode bench-plugins bench-preemption \
 	compile_commands.json dist deb instructions attack
 
 all: $(BUILD)/berth
@@ -84,6 +84,7 @@ help:
 	@echo '  make fuzz              run each fuzz target for FUZZ_SECONDS (default 600)'
 	@echo '  make oracle            compare with kube-scheduler on CASES random clusters, from SEED on'
 	@echo '  make devices           compare allocations of devices with upstream on CASES random cases, from SEED on'
+	@echo '  make sigs              compare with the plugins of scheduler-plugins on CASES random clusters, from SEED on'
 	@echo '  make cel               compare CEL with cel-go on CASES random expressions, from SEED on'
 	@echo '  make attack            attack berth and kube-scheduler; prints the table of docs/reliability.md'
 	@echo '  make deps-test         install the packages that the tests need (Debian)'
@@ -306,6 +307,9 @@ oracle: $(BUILD)/berth
 devices: $(BUILD)/berth-devices
 	@compare=$$(tests/devices/build.sh) && \
 		"$$compare" -berth $(BUILD)/berth-devices -cases $(CASES) -seed $(SEED) -coverage
+
+sigs: $(BUILD)/berth
+	@compare=$$(tests/sigs/build.sh) && "$$compare" -berth $(BUILD)/berth -cases $(CASES) -seed $(SEED)
 
 # Expressions and regular expressions: see tests/cel. CEL_FLAGS=-help lists all options.
 cel: $(BUILD)/berth-cel

@@ -22,6 +22,7 @@ The phases, in this order:
     oracle        berth and kube-scheduler on the same random clusters (tests/oracle)
     cel           CEL and cel-go on the same expressions (tests/cel)
     devices       berth's and upstream's allocator of devices on the same random cases (tests/devices)
+    sigs          plugins of scheduler-plugins and berth's on the same random clusters (tests/sigs)
     instructions  instructions per pod, compared with tests/bench/instructions.json
     e2e           tests/e2e against a real etcd and kube-apiserver, which are built first; berth
                   runs under AddressSanitizer, LeakSanitizer and UBSan
@@ -501,6 +502,18 @@ def phase_devices(tally, options):
                      "-cases=1000"], "devices", ORACLE_TIMEOUT, details=True, env=sanitizer_env())
 
 
+def phase_sigs(tally, options):
+    """Random cases, the same in every run."""
+    if not build(tally, "make build/berth", "build/berth"):
+        return
+    built = run(["tests/sigs/build.sh"], "tests/sigs/build.sh", BUILD_TIMEOUT)
+    if built.code != 0:
+        tally.fail(f"tests/sigs/build.sh: {built.how()}; no case was run", built.output)
+        return
+    show_tap(tally, [built.lines[-2], "-tap", "-berth=build/berth", "-seed=1", "-cases=300"], "sigs",
+             ORACLE_TIMEOUT, details=True)
+
+
 def phase_recorded(tally, options):
     """Only the oracle's recorded cases."""
     if not build(tally, "make build/berth", "build/berth"):
@@ -577,6 +590,7 @@ PHASES = {
     "oracle": ("the same decisions as kube-scheduler", phase_oracle),
     "cel": ("the same results as cel-go", phase_cel),
     "devices": ("the same devices as upstream's allocator", phase_devices),
+    "sigs": ("the same decisions as scheduler-plugins", phase_sigs),
     "instructions": ("instructions per pod", phase_instructions),
     "e2e": ("end to end on a real API server", phase_e2e),
 }

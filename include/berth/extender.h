@@ -191,7 +191,7 @@ struct berth_extender_server;
 /*
  * Starts serving on threads of its own. options may be NULL. Returns 0, or a negative errno with
  * one line in error (size bytes, ended by NUL). The extender and its user must outlive the server;
- * strings of options are copied.
+ * strings of options are copied. The process ignores SIGPIPE from then on.
  */
 BERTH_EXTENDER_API int berth_extender_start(const struct berth_extender *extender,
                                             const struct berth_extender_options *options,

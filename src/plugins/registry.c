@@ -38,6 +38,9 @@ static const struct berth_plugin *const plugins[] = {
     &gce_pd_limits_plugin,
     &azure_disk_limits_plugin,
     &cinder_limits_plugin,
+    &node_resources_allocatable_plugin,
+    &pod_state_plugin,
+    &qos_sort_plugin,
     NULL,
 };
 

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"sigs.k8s.io/scheduler-plugins/apis/config"
+	"sigs.k8s.io/scheduler-plugins/apis/config/scheme"
+	"sigs.k8s.io/scheduler-plugins/pkg/noderesources"
+	"sigs.k8s.io/scheduler-plugins/pkg/podstate"
+	"sigs.k8s.io/scheduler-plugins/pkg/qos"
+)
+
+// handle is what the plugins use of a framework.Handle.
+type handle struct {
+	framework.Handle
+	nominated map[string][]fwk.PodInfo
+}
+
+func (h *handle) NominatedPodsForNode(node string) []fwk.PodInfo { return h.nominated[node] }
+
+// cluster is a case as upstream's structs.
+type cluster struct {
+	nodes   []*framework.NodeInfo
+	pending []*framework.QueuedPodInfo // in the order of their creation
+	handle  *handle
+}
+
+func podInfo(pod *v1.Pod) (*framework.PodInfo, error) {
+	info, err := framework.NewPodInfo(pod)
+	if err != nil {
+		return nil, fmt.Errorf("pod %s: %w", pod.Name, err)
+	}
+	return info, nil
+}
+
+func newCluster(c *testCase) (*cluster, error) {
+	k := &cluster{handle: &handle{nominated: map[string][]fwk.PodInfo{}}}
+	byName := map[string]*framework.NodeInfo{}
+	for _, node := range c.Nodes {
+		info := framework.NewNodeInfo()
+		info.SetNode(node)
+		byName[node.Name] = info
+		k.nodes = append(k.nodes, info)
+	}
+	begin := time.Unix(1000, 0)
+	for i, pod := range c.Pods {
+		info, err := podInfo(pod)
+		if err != nil {
+			return nil, err
+		}
+		if pod.Spec.NodeName != "" {
+			byName[pod.Spec.NodeName].AddPodInfo(info)
+			continue
+		}
+		if n := pod.Status.NominatedNodeName; n != "" {
+			k.handle.nominated[n] = append(k.handle.nominated[n], info)
+		}
+		k.pending = append(k.pending, &framework.QueuedPodInfo{
+			PodInfo: info, Timestamp: begin.Add(time.Duration(i) * time.Second)})
+	}
+	return k, nil
+}
+
+// order returns the names of the pending pods as QOSSort sorts them.
+func (k *cluster) order() ([]string, error) {
+	plugin, err := qos.New(context.Background(), nil, k.handle)
+	if err != nil {
+		return nil, err
+	}
+	less := plugin.(framework.QueueSortPlugin).Less
+	sorted := append([]*framework.QueuedPodInfo{}, k.pending...)
+	sort.SliceStable(sorted, func(i, j int) bool { return less(sorted[i], sorted[j]) })
+	var names []string
+	for _, pod := range sorted {
+		names = append(names, pod.Pod.Name)
+	}
+	return names, nil
+}
+
+// arguments decodes the arguments as a scheduler does when it reads its configuration.
+func arguments(plugin string, args map[string]any) (runtime.Object, error) {
+	text, err := json.Marshal(withKind(plugin, args))
+	if err != nil {
+		return nil, err
+	}
+	object, _, err := scheme.Codecs.UniversalDecoder().Decode(text, nil, nil)
+	return object, err
+}
+
+func withKind(plugin string, args map[string]any) map[string]any {
+	all := map[string]any{"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": plugin + "Args"}
+	for k, v := range args {
+		all[k] = v
+	}
+	return all
+}
+
+func newScorer(c *testCase, h framework.Handle) (framework.ScorePlugin, error) {
+	var plugin framework.Plugin
+	var err error
+	switch c.Plugin {
+	case podstate.Name:
+		plugin, err = podstate.New(context.Background(), nil, h)
+	case noderesources.AllocatableName:
+		var args runtime.Object
+		if args, err = arguments(c.Plugin, c.Args); err != nil {
+			return nil, err
+		}
+		plugin, err = noderesources.NewAllocatable(context.Background(), args.(*config.NodeResourcesAllocatableArgs), h)
+	default:
+		return nil, fmt.Errorf("no scorer %s", c.Plugin)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return plugin.(framework.ScorePlugin), nil
+}
+
+// score returns raw and normalized scores of the feasible nodes for the first pod of the queue.
+func (k *cluster) score(c *testCase, feasible []string) (map[string]nodeScore, error) {
+	plugin, err := newScorer(c, k.handle)
+	if err != nil {
+		return nil, err
+	}
+	byName := map[string]*framework.NodeInfo{}
+	for _, node := range k.nodes {
+		byName[node.Node().Name] = node
+	}
+	state := framework.NewCycleState()
+	var list framework.NodeScoreList
+	result := map[string]nodeScore{}
+	for _, name := range feasible {
+		raw, status := plugin.Score(context.Background(), state, k.pending[0].Pod, byName[name])
+		if !status.IsSuccess() {
+			return nil, status.AsError()
+		}
+		list = append(list, framework.NodeScore{Name: name, Score: raw})
+		result[name] = nodeScore{Raw: raw}
+	}
+	if e := plugin.ScoreExtensions(); e != nil {
+		if status := e.NormalizeScore(context.Background(), state, k.pending[0].Pod, list); !status.IsSuccess() {
+			return nil, status.AsError()
+		}
+	}
+	for _, s := range list {
+		result[s.Name] = nodeScore{result[s.Name].Raw, s.Score}
+	}
+	return result, nil
+}
