@@ -3,8 +3,10 @@
 
 #include "base/time.h"
 #include "engine/bind/permit.h"
+#include "engine/framework/call_mark.h"
 #include "engine/framework/plugin_metrics.h"
 #include "engine/group/gang.h"
+#include "engine/post.h"
 #include "engine/rooms.h"
 
 #define DEFAULT_MAX_IN_UNSCHEDULABLE (5 * 60 * NSEC_PER_SEC)
@@ -216,6 +218,38 @@ void engine_http_done(struct engine *e, uint64_t id, const struct berth_http_res
 {
     plugin_calls_got(&e->framework.calls, id, result);
     engine_settle(e);
+}
+
+void engine_posted(struct engine *e, struct engine_post *p)
+{
+    const struct berth_handle *h = map_get(&e->framework.handles, map_number_key(&p->serial));
+    if (h && p->kind == POST_FN) {
+        struct call_mark outer = call_begin(h, "a post", NULL);
+        p->fn(p->ctx);
+        call_end(outer);
+    } else if (h && p->kind == POST_OP_DONE) {
+        bindings_op_done(&e->bindings, h, p->op, p->code, str_of(p->text));
+    } else if (h) {
+        bindings_write(&e->bindings, h, p->op, str_of(p->text));
+    }
+    engine_post_free(p);
+    engine_settle(e);
+}
+
+bool engine_waits_for_threads(const struct engine *e)
+{
+    return bindings_wait_for_threads(&e->bindings);
+}
+
+void engine_work_done(struct engine *e, struct engine_work *work)
+{
+    work->done(work, false);
+    engine_settle(e);
+}
+
+void engine_work_drop(struct engine_work *work)
+{
+    work->done(work, true);
 }
 
 void engine_kind_synced(struct engine *e, const struct kind *kind)

@@ -16,6 +16,16 @@
 
 enum post_kind { POST_FN, POST_OP_DONE, POST_WRITE_BINDING };
 
+struct engine_post {
+    enum post_kind kind;
+    uint64_t serial; /* of the instance */
+    berth_fn *fn;
+    void *ctx;
+    berth_op op;
+    enum berth_code code;
+    char *text;
+};
+
 /* text: the reason, or the node's name; copied. */
 void engine_post_op(const struct framework *fw, const struct berth_handle *h, enum post_kind kind,
                     berth_op op, enum berth_code code, struct str text);
