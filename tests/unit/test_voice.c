@@ -52,6 +52,7 @@ static void a_pod_that_is_bound(void **state)
     fixture_schedule(&f);
     SAID(&f, "4 About to try and schedule pod pod=default/p",
          "3 Attempting to schedule pod pod=default/p",
+         "5 pod resource claims logger=PreFilter.DynamicResources pod=default/p resourceclaims=",
          "3 Attempting to bind pod to node logger=Bind.DefaultBinder pod=default/p node=/n0");
     fixture_answer(&f, fixture_binding(&f, "p"), 201, "");
     SAID(&f,

@@ -318,8 +318,8 @@ static void log_claims(const struct dynamic_resources *self, const struct berth_
     struct log_kv *refs = xcalloc(n + 1, sizeof(*refs));
     for (size_t i = 0; i < n; i++)
         refs[i] = KV_META("", &s->v[i].claim->metadata);
-    engine_log(self->log, 5, "pod resource claims", KV_POD(pod),
-               KV_REFS("resourceclaims", refs, n));
+    engine_log_as(self->log, 5, "PreFilter.DynamicResources", "pod resource claims", KV_POD(pod),
+                  KV_REFS("resourceclaims", refs, n));
     free(refs);
 }
 
