@@ -107,7 +107,9 @@ void call_report_crashes(void)
 void call_report_thread(void)
 {
     static _Thread_local char stack[32768];
-    sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof(stack)}, NULL);
+    /* AddressSanitizer has a stack of its own, which it frees with the thread. */
+    if (!SANITIZED)
+        sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof(stack)}, NULL);
 }
 
 /* --- calls that do not return ----------------------------------------------------------------- */

@@ -20,8 +20,7 @@ RACKS = "/apis/example.com/v1/racks"
 
 
 def start(c, *args):
-    section = {"disabled": berth.PLUGINS["multiPoint"]["disabled"],
-               "enabled": [{"name": p} for p in OWN]}
+    section = {"enabled": [{"name": p} for p in OWN]}
     profiles = [{"schedulerName": "default-scheduler", "percentageOfNodesToScore": 100,
                  "plugins": {"multiPoint": section}}]
     return berth.start(c, "-v=2", *args, program="berth-test",

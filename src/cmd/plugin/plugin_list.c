@@ -27,7 +27,7 @@ static void json_points(struct buf *out, unsigned points)
 
 static void print(struct buf *out)
 {
-    fwrite(out->p, 1, out->n, stdout);
+    fputs(buf_cstr(out), stdout);
     buf_release(out);
 }
 
