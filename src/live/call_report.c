@@ -14,7 +14,7 @@
 
 #define MAX_FRAMES 48
 
-/* Sanitizers report fatal signals themselves. */
+/* Sanitizers report fatal signals themselves, except SIGABRT. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED true
 #else
@@ -78,7 +78,7 @@ static void describe_call(const struct call_mark *mark, struct line *l)
 }
 
 /* The default action follows when this returns: the signal is raised again. */
-UNUSED static void on_fatal(int number)
+static void on_fatal(int number)
 {
     struct line l = {.n = 0};
     void *frames[MAX_FRAMES];
@@ -99,8 +99,9 @@ void call_report_crashes(void)
     void *frame;
     (void)!backtrace(&frame, 1); /* loads what the first call needs */
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; !SANITIZED && i < ARRAY_LEN(signals); i++)
-        sigaction(signals[i], &action, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+        if (!SANITIZED || signals[i] == SIGABRT)
+            sigaction(signals[i], &action, NULL);
     call_report_thread();
 }
 
