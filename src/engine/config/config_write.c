@@ -29,9 +29,11 @@ static void keep_section(struct plugin_section *s, struct arena *a)
     *s = out;
 }
 
-/* The profile without them, so that what is written can be read. */
+/* A profile of an older version without them, so that what is written can be read. */
 static struct profile_config keep_profile(struct profile_config p, struct arena *a)
 {
+    if (!p.older)
+        return p;
     if (p.plugins) {
         struct plugins_config *plugins = arena_new(a, struct plugins_config);
         *plugins = *p.plugins;
