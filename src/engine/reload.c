@@ -62,11 +62,10 @@ static bool same_extenders(const struct setup *a, const struct setup *b)
     return true;
 }
 
-/* The same functions: a shared object that was loaded again has others, an unchanged one has not.
- */
+/* A shared object that was loaded again is at another address, an unchanged one is not. */
 static bool same_code(const struct berth_handle *a, const struct berth_handle *b)
 {
-    return a->source == b->source || memcmp(&a->code, &b->code, sizeof(a->code)) == 0;
+    return a->code.name == b->code.name && a->code.create == b->code.create;
 }
 
 static bool same_instance(const struct berth_handle *h, const struct profile *b)

@@ -209,7 +209,7 @@ static void inspect_json(const char *path, const struct plugin_listing *l, struc
 
 static int inspect_one(const char *path, bool json, struct buf *out)
 {
-    struct plugin_listing listing;
+    struct plugin_listing listing = {0};
     struct buf bytes = BUF_INIT;
     struct arena a;
     struct err err;
