@@ -82,8 +82,8 @@ static int add_instance(struct profile *p, const struct registry *registry,
                        FRAMEWORK_MAX_PLUGINS);
 
     struct berth_handle *h = xnew(struct berth_handle);
-    *h = (struct berth_handle){
-        .source = plugin, .profile = p, .id = (uint16_t)id, .weight = 1, .placement_weight = 1};
+    *h =
+        (struct berth_handle){.profile = p, .id = (uint16_t)id, .weight = 1, .placement_weight = 1};
     h->plugin = &h->code;
     plugin_copy(&h->code, plugin);
     framework_add_handle(fw, h);

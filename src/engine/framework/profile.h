@@ -49,7 +49,6 @@ static inline bool plugin_set_empty(const struct plugin_set *s)
 /* An instance of a plugin in a profile; the ABI's handle. */
 struct berth_handle {
     const struct berth_plugin *plugin; /* this instance's own copy: code */
-    const struct berth_plugin *source; /* what the registry has, to tell plugins apart */
     struct berth_plugin code;          /* zero where the plugin's header had no member yet */
     void *self;
     char *args;         /* JSON text of its arguments; NULL if none */
