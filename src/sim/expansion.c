@@ -174,21 +174,11 @@ struct run {
     struct err *reterr;
 };
 
-static bool is_taken(const struct scenario *s, const struct object *o)
-{
-    struct buf text = BUF_INIT;
-    const struct object_meta *meta = object_meta(o);
-    bool taken = map_get(&s->names, owner_key(&text, object_kind(o)->kind, meta->namespace,
-                                              meta->name)) != NULL;
-    buf_release(&text);
-    return taken;
-}
-
 static int make(struct run *run, struct controlled_pod which)
 {
     struct object *pod = pod_controller_make_pod(run->kind, run->controller, &which);
     /* Pods of a StatefulSet have fixed names: one that exists is not missing. */
-    while (is_taken(run->s, pod)) {
+    while (scenario_has(run->s, pod)) {
         object_unref(pod);
         if (run->kind == POD_CONTROLLER_STATEFUL_SET)
             return 0;

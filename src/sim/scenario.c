@@ -150,11 +150,23 @@ static void fill_in(struct scenario *s, struct object *o)
 
 /* --- objects ---------------------------------------------------------------------------------- */
 
+/* Kinds of one name may be in several API groups. */
+static struct str key_of(const struct object *o, struct arena *a)
+{
+    const struct object_meta *meta = object_meta(o);
+    return arena_printf(a, "%d %.*s/%.*s", (int)object_kind(o)->id, STR_ARG(meta->namespace),
+                        STR_ARG(meta->name));
+}
+
+bool scenario_has(const struct scenario *s, struct object *o)
+{
+    return map_get(&s->names, key_of(o, object_arena(o))) != NULL;
+}
+
 static int note_name(struct scenario *s, struct object *o, struct err *reterr)
 {
     const struct object_meta *meta = object_meta(o);
-    struct str name = arena_printf(object_arena(o), "%d %.*s/%.*s", (int)object_kind(o)->id,
-                                   STR_ARG(meta->namespace), STR_ARG(meta->name));
+    struct str name = key_of(o, object_arena(o));
     if (map_get(&s->names, name))
         return err_set(reterr, -EEXIST, "metadata.name: \"%.*s\" already exists",
                        STR_ARG(meta->name));

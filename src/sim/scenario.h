@@ -82,6 +82,8 @@ int scenario_complete(struct scenario *s, struct err *reterr) MUST_CHECK;
 
 /* --- for scenario_read.c and expansion.c ------------------------------------------------------ */
 
+/* Is there an object of this kind and name? */
+bool scenario_has(const struct scenario *s, struct object *o);
 /* Takes the reference on success. */
 int scenario_add(struct scenario *s, struct object *o, enum scenario_what what,
                  struct err *reterr) MUST_CHECK;
