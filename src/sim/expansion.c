@@ -237,7 +237,7 @@ static int make_pod_claim(struct run *run, const struct pod_controller_claim *te
     claim->metadata.labels = template->metadata.labels;
     claim->metadata.annotations = template->metadata.annotations;
     claim->spec = template->spec;
-    if (is_taken(run->s, o)) {
+    if (scenario_has(run->s, o)) {
         object_unref(o);
         return 0;
     }
