@@ -706,7 +706,7 @@ def a_policy_becomes_plugins(both):
     text = convert(both, json.dumps(POLICY), "-o=json")
     equal(enabled(text, "filter"),
           "NodeUnschedulable NodeResourcesFit NodeName NodePorts NodeAffinity TaintToleration "
-          "NodeLabel ServiceAffinity DynamicResources", "filter")
+          "NodeLabel ServiceAffinity NodeVolumeLimits DynamicResources", "filter")
     equal(enabled(text, "score"),
           "NodeResourcesLeastAllocated=2 NodeLabel=8 RequestedToCapacityRatio=5 "
           "PodTopologySpread=3", "score")

@@ -49,8 +49,8 @@ static void note_legacy(const struct config_command *c, const struct scheduler_c
             continue;
         for (size_t k = 0; k < plan.needed.n; k++)
             if (plugin_is_removed(plan.needed.v[k]))
-                fprintf(stderr, "berth: %s%s: %.*s is left out: v1 has only NodeVolumeLimits\n",
-                        config->file, where, STR_ARG(plan.needed.v[k]));
+                fprintf(stderr, "berth: %s%s: in v1 NodeVolumeLimits replaces %.*s\n", config->file,
+                        where, STR_ARG(plan.needed.v[k]));
             else if (plugin_is_legacy(plan.needed.v[k]))
                 fprintf(stderr,
                         "berth: %s%s: kube-scheduler no longer has %.*s, only berth supports it\n",

@@ -45,7 +45,7 @@ static int read_version(struct json_value *doc, struct config_problems *problems
             out->version = version;
             out->given_kind = kind;
             for (size_t k = 0; r == 0 && k < out->profiles.n; k++)
-                out->profiles.v[k].older = !str_is(version, CONFIG_API_VERSION);
+                out->profiles.v[k].older |= !str_is(version, CONFIG_API_VERSION);
             return r < 0 ? refuse(problems, r, reterr) : 0;
         }
     return err_set(reterr, -EINVAL,

@@ -567,7 +567,7 @@ static void make_profile(struct conversion *c, int32_t hard_weight, struct sched
     enable_always(c);
     add_all_args(c, hard_weight);
     profile->plugins = c->plugins;
-    profile->from_policy = true;
+    profile->older = profile->from_policy = true;
     profile->plugin_config.v = arena_array(c->a, struct plugin_args, c->args.n + 1);
     for (size_t i = 0; i < c->args.n; i++)
         profile->plugin_config.v[profile->plugin_config.n++] = c->args.v[i];

@@ -56,9 +56,9 @@ static void check_percentage(const char *path, const int32_t *percentage, struct
 }
 
 /* Upstream does not check multiPoint and the placement points. */
-static bool is_removed(const struct scheduler_config *config, struct str name)
+static bool is_removed(const struct profile_config *p, struct str name)
 {
-    return str_is(config->version, CONFIG_API_VERSION) && plugin_is_removed(name);
+    return !p->older && plugin_is_removed(name);
 }
 
 #define WAS_INVALID \
@@ -70,7 +70,7 @@ static void check_sections(const struct scheduler_config *config, size_t i, stru
     for (int point = 0; plugins && point < POINT_PLACEMENT_GENERATE; point++) {
         const struct plugin_section *s = &plugins->at[point];
         for (size_t k = 0; k < s->enabled.n; k++)
-            if (is_removed(config, s->enabled.v[k].name))
+            if (is_removed(&config->profiles.v[i], s->enabled.v[k].name))
                 error_list_add(c, "profiles[%zu].plugins.%s.enabled[%zu]: " WAS_INVALID, i,
                                point_table[point].section, k, STR_ARG(s->enabled.v[k].name),
                                STR_ARG(config->version));
@@ -158,7 +158,7 @@ static void check_entry(const struct scheduler_config *config, size_t i, size_t 
     const struct profile_config *p = &config->profiles.v[i];
     const struct plugin_args *entry = &p->plugin_config.v[k];
     const struct args_kind *kind = args_kind_of(rules->kinds, entry->name);
-    bool removed = is_removed(config, entry->name);
+    bool removed = is_removed(p, entry->name);
     if (!kind && !removed)
         return;
     char *path = entry_path(p, i, k, !removed);

@@ -15,14 +15,31 @@
 
 /* --- plugins that v1 refuses ------------------------------------------------------------------ */
 
+static bool section_names(const struct plugin_section *s, struct str name)
+{
+    for (size_t i = 0; i < s->enabled.n; i++)
+        if (str_eq(s->enabled.v[i].name, name))
+            return true;
+    return false;
+}
+
+/* NodeVolumeLimits counts the disks of all clouds where CSI drivers serve them. */
 static void keep_section(struct plugin_section *s, struct arena *a)
 {
     struct plugin_section out = {0};
     out.enabled.v = arena_array(a, struct plugin_ref, s->enabled.n + 1);
     out.disabled.v = arena_array(a, struct plugin_ref, s->disabled.n + 1);
-    for (size_t i = 0; i < s->enabled.n; i++)
-        if (!plugin_is_removed(s->enabled.v[i].name))
-            out.enabled.v[out.enabled.n++] = s->enabled.v[i];
+    bool has_limits = section_names(s, STR("NodeVolumeLimits"));
+    for (size_t i = 0; i < s->enabled.n; i++) {
+        struct plugin_ref ref = s->enabled.v[i];
+        if (plugin_is_removed(ref.name)) {
+            if (has_limits)
+                continue;
+            ref.name = STR("NodeVolumeLimits");
+            has_limits = true;
+        }
+        out.enabled.v[out.enabled.n++] = ref;
+    }
     for (size_t i = 0; i < s->disabled.n; i++)
         if (!plugin_is_removed(s->disabled.v[i].name))
             out.disabled.v[out.disabled.n++] = s->disabled.v[i];
