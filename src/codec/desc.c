@@ -188,8 +188,7 @@ static const struct field *find_field(const struct type *type, struct str name, 
     return found;
 }
 
-/* Removes "[...]" from the front of *path. Brackets within a key must match. */
-static bool take_brackets(struct str *path, struct str *ret_inside)
+bool desc_take_brackets(struct str *path, struct str *ret_inside)
 {
     int depth = 0;
     for (size_t i = 0; i < path->n; i++) {
@@ -228,7 +227,7 @@ static bool resolve(const struct field **field, const char **value, struct str *
         *value = *(const char *const *)(const void *)*value;
     while (path->n && path->p && path->p[0] == '[') {
         struct str index;
-        if (!take_brackets(path, &index) || !index_into(field, value, index))
+        if (!desc_take_brackets(path, &index) || !index_into(field, value, index))
             return false;
         if ((*field)->shape == SHAPE_LIST && path->n && path->p[0] == '[')
             return false; /* no lists of lists */

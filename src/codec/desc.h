@@ -255,6 +255,9 @@ size_t field_item_size(const struct field *f);
 bool desc_get(const struct type *type, const void *object, struct str path,
               const struct field **ret_field, const void **ret_value);
 
+/* Removes "[...]" from the front of *path. Brackets within a key must match. */
+bool desc_take_brackets(struct str *path, struct str *ret_inside);
+
 /* Deep equality of two values of one type; absent and empty lists are equal. */
 bool desc_equal(const struct type *type, const void *a, const void *b);
 

@@ -124,14 +124,6 @@ static void merge_defaults(struct profile_config *p, enum beta version, struct a
 
 /* --- conflicting plugins ---------------------------------------------------------------------- */
 
-static bool section_has(const struct plugin_section *s, struct str name)
-{
-    for (size_t i = 0; i < s->enabled.n; i++)
-        if (str_eq(s->enabled.v[i].name, name))
-            return true;
-    return false;
-}
-
 /* In v1beta1 other plugins scored resources; upstream rejected NodeResourcesFit beside them. */
 static void check_scores(const struct profile_config *p, size_t at,
                          struct config_problems *problems)
@@ -145,7 +137,7 @@ static void check_scores(const struct profile_config *p, size_t at,
     while (fit < own->enabled.n && !str_is(own->enabled.v[fit].name, "NodeResourcesFit"))
         fit++;
     for (size_t i = 0; fit < own->enabled.n && i < ARRAY_LEN(others); i++)
-        if (section_has(score, str_of(others[i])))
+        if (plugin_section_enables(score, str_of(others[i])))
             config_problem_add(
                 problems, 0,
                 arena_printf(problems->a, "profiles[%zu].plugins.score.enabled[%zu]", at, fit),

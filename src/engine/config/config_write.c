@@ -15,21 +15,13 @@
 
 /* --- plugins that v1 refuses ------------------------------------------------------------------ */
 
-static bool section_names(const struct plugin_section *s, struct str name)
-{
-    for (size_t i = 0; i < s->enabled.n; i++)
-        if (str_eq(s->enabled.v[i].name, name))
-            return true;
-    return false;
-}
-
 /* NodeVolumeLimits counts the disks of all clouds where CSI drivers serve them. */
 static void keep_section(struct plugin_section *s, struct arena *a)
 {
     struct plugin_section out = {0};
     out.enabled.v = arena_array(a, struct plugin_ref, s->enabled.n + 1);
     out.disabled.v = arena_array(a, struct plugin_ref, s->disabled.n + 1);
-    bool has_limits = section_names(s, STR("NodeVolumeLimits"));
+    bool has_limits = plugin_section_enables(s, STR("NodeVolumeLimits"));
     for (size_t i = 0; i < s->enabled.n; i++) {
         struct plugin_ref ref = s->enabled.v[i];
         if (plugin_is_removed(ref.name)) {

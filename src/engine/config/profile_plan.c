@@ -58,6 +58,11 @@ bool plugin_section_disables(const struct plugin_section *s, struct str name)
     return find_ref(s->disabled.v, s->disabled.n, name) != NULL;
 }
 
+bool plugin_section_enables(const struct plugin_section *section, struct str name)
+{
+    return find_ref(section->enabled.v, section->enabled.n, name) != NULL;
+}
+
 static bool is_disabled(const struct name_index *disabled, struct str name)
 {
     return index_find(disabled, STR("*")) || index_find(disabled, name);

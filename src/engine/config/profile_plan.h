@@ -49,5 +49,7 @@ void plugin_section_merge(const struct plugin_ref *defaults, size_t n,
                           struct plugin_section *ret_section);
 /* Does the section's disabled list have exactly this name? "*" is a name. */
 bool plugin_section_disables(const struct plugin_section *section, struct str name);
+/* Does it list the plugin as enabled? */
+bool plugin_section_enables(const struct plugin_section *section, struct str name);
 
 #endif

@@ -197,27 +197,12 @@ static bool json_at(const struct json_value *j, size_t i, struct str *ret_key,
     return set_json(&j->members[i].value, v);
 }
 
-/* Removes "[...]" from the front of *path. Brackets within a key must match. */
-static bool take_brackets(struct str *path, struct str *ret_inside)
-{
-    int depth = 0;
-    for (size_t i = 0; i < path->n; i++) {
-        depth += (path->p[i] == '[') - (path->p[i] == ']');
-        if (depth == 0) {
-            *ret_inside = str_slice(*path, 1, i);
-            *path = str_slice(*path, i + 1, path->n);
-            return true;
-        }
-    }
-    return false;
-}
-
 static const struct json_value *json_step(const struct json_value *j, struct str *path)
 {
     struct str key;
     uint64_t i;
     if (path->p[0] == '[') {
-        if (!take_brackets(path, &key))
+        if (!desc_take_brackets(path, &key))
             return NULL;
         if (j->kind == JSON_ARRAY)
             return str_to_u64(key, &i) && i < j->n ? &j->items[i] : NULL;
@@ -275,7 +260,7 @@ static bool get_in_list(const struct berth_value *list, struct str path, struct 
     struct str index, key;
     uint64_t number;
     bool map = list->kind == BERTH_VALUE_MAP;
-    if (path.p[0] != '[' || !take_brackets(&path, &index))
+    if (path.p[0] != '[' || !desc_take_brackets(&path, &index))
         return absent(v);
     if (!map)
         return str_to_u64(index, &number) && value_at(list, number, &key, v) &&

@@ -224,8 +224,15 @@ static enum berth_code code_of(enum outcome outcome)
                               : BERTH_SUCCESS;
 }
 
-static enum berth_code not_found(const struct dynamic_resources *self, struct berth_status *status)
+/* *ret_state NULL: there is nothing to check. */
+static enum berth_code find_state(const struct dynamic_resources *self,
+                                  const struct berth_cycle *cycle, struct claims_state **ret_state,
+                                  struct berth_status *status)
 {
+    struct claims_state *s = self->shared ? dra_state(self, cycle) : NULL;
+    *ret_state = s && s->n ? s : NULL;
+    if (!self->shared || s)
+        return BERTH_SUCCESS;
     self->host->status_text(status, BERTH_STR("not found"));
     return BERTH_ERROR;
 }
@@ -234,13 +241,10 @@ enum berth_code dra_filter(void *ctx, const struct berth_cycle *cycle, const str
                            const struct berth_node *node, struct berth_status *status)
 {
     const struct dynamic_resources *self = ctx;
-    struct claims_state *s = self->shared ? dra_state(self, cycle) : NULL;
-    if (!self->shared)
-        return BERTH_SUCCESS;
+    struct claims_state *s;
+    enum berth_code code = find_state(self, cycle, &s, status);
     if (!s)
-        return not_found(self, status);
-    if (!s->n)
-        return BERTH_SUCCESS;
+        return code;
     struct question q = {.run = {.state = s, .pod = pod->pod, .node = node}, .status = status};
     enum outcome outcome = judge(&q);
     if (outcome < FAILS)
@@ -382,13 +386,10 @@ enum berth_code dra_filter_many(void *ctx, const struct berth_cycle *cycle,
                                 struct berth_status *status)
 {
     const struct dynamic_resources *self = ctx;
-    struct claims_state *s = self->shared ? dra_state(self, cycle) : NULL;
-    if (!self->shared)
-        return BERTH_SUCCESS;
+    struct claims_state *s;
+    enum berth_code code = find_state(self, cycle, &s, status);
     if (!s)
-        return not_found(self, status);
-    if (!s->n)
-        return BERTH_SUCCESS;
+        return code;
     struct questions q = {.state = s, .pod = pod, .batch = batch};
     if (self->gates.node_allocatable)
         filter_each(self, cycle, &q, status);
@@ -419,9 +420,10 @@ enum berth_code dra_score(void *ctx, const struct berth_cycle *cycle, const stru
     *ret_score = 0;
     if (!self->shared || !self->gates.prioritized_list)
         return BERTH_SUCCESS;
-    const struct claims_state *s = dra_state(self, cycle);
+    struct claims_state *s;
+    enum berth_code code = find_state(self, cycle, &s, status);
     if (!s)
-        return not_found(self, status);
+        return code;
     if (s->points)
         *ret_score = score_at(s, node->slot);
     return BERTH_SUCCESS;
@@ -437,9 +439,10 @@ enum berth_code dra_score_many(void *ctx, const struct berth_cycle *cycle,
     memset(batch->scores, 0, batch->n * sizeof(batch->scores[0]));
     if (!self->shared || !self->gates.prioritized_list)
         return BERTH_SUCCESS;
-    const struct claims_state *s = dra_state(self, cycle);
+    struct claims_state *s;
+    enum berth_code code = find_state(self, cycle, &s, status);
     if (!s)
-        return not_found(self, status);
+        return code;
     for (size_t i = 0; s->points && i < batch->n; i++)
         batch->scores[i] = score_at(s, batch->slots[i]);
     return BERTH_SUCCESS;

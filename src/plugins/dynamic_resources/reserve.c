@@ -76,7 +76,7 @@ static void keep_results(struct claims_state *s, const struct allocation_run *ru
     copy_spec(s, &run->last.spec, a);
 }
 
-/* status NULL: nobody reads it. */
+/* status NULL: the reason is not wanted. */
 static enum berth_code fail(const struct dynamic_resources *self, struct berth_status *status,
                             struct str why)
 {
