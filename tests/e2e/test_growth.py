@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cost of one object grows at most linearly with each of its lists.
 
-Users write pods. If they make any list of a pod or node long, berth's work and memory must grow in
-proportion: a pod of a megabyte must not take minutes or gigabytes. Each case makes one list n, 2n
-and 4n long and lets `berth simulate` place the pods. The work is counted, not timed
-(tests/counting), so that a busy machine makes no difference.
+Users write pods and configurations. If they make any list of a pod, node or configuration long,
+berth's work and memory must grow in proportion: a pod of a megabyte must not take minutes or
+gigabytes. Each case makes one list n, 2n and 4n long and lets `berth simulate` place the pods, or
+`berth config validate` check the configuration. The work is counted, not timed (tests/counting),
+so that a busy machine makes no difference.
 
 From 2n to 4n the work of a linear program increases by twice as much as from n to 2n, with n log n
 by about 2.2 times as much, quadratically by 4 times.
@@ -24,6 +25,7 @@ import tempfile
 
 import berth
 from berth import ROOT, make_node, make_pod
+from config_files import HEAD
 from tap import check, main, test
 
 N = 500                 # elements; then twice and four times as many
@@ -97,7 +99,8 @@ CASES = {}
 
 
 def case(function):
-    """function(n) returns documents, or lists of documents that are applied one after the other."""
+    """function(n) returns documents, lists of documents that are applied one after the other, or the
+    text of a configuration."""
     CASES[function.__name__.replace("_", " ")] = function
     return function
 
@@ -503,6 +506,42 @@ def events_while_a_long_pod_waits(n):
             [pod("long", spec, labels={"app": "a"})], changes)
 
 
+# ---- configurations ------------------------------------------------------------------------------
+
+def numbered(n, line):
+    return "".join(line.format(i) for i in range(n))
+
+
+CONFIGURATIONS = {
+    "profiles": lambda n: "profiles:\n" + numbered(n, "- schedulerName: s{}\n"),
+    "profiles of one name": lambda n: "profiles:\n" + numbered(n, "- schedulerName: s\n"),
+    "extenders": lambda n: "extenders:\n" + numbered(n, "- managedResources: [{{name: a.com/{}}}]\n"),
+    "pluginConfig": lambda n: "profiles:\n- pluginConfig:\n" + numbered(n, "  - name: P{}\n"),
+    "enabled plugins": lambda n: "profiles:\n- plugins:\n    score:\n      enabled:\n" + numbered(
+        n, "      - name: P{}\n"),
+    "multiPoint": lambda n: "profiles:\n- plugins:\n    multiPoint:\n      enabled:\n" + numbered(
+        n, "      - name: P{}\n"),
+    "disabled plugins": lambda n: "profiles:\n- plugins:\n    multiPoint:\n      disabled:\n" +
+    numbered(n, "      - name: P{}\n"),
+    "default constraints": lambda n: "profiles:\n- pluginConfig:\n  - name: PodTopologySpread\n"
+    "    args:\n      defaultingType: List\n      defaultConstraints:\n" + numbered(
+        n, "      - {{maxSkew: 1, topologyKey: k{}, whenUnsatisfiable: ScheduleAnyway}}\n"),
+    "unknown fields": lambda n: numbered(n, "x{}: 1\n"),
+    "duplicate fields": lambda n: numbered(n, "parallelism: 1\n"),
+}
+
+
+def add_configurations():
+    def add(name, make):
+        CASES[f"configuration: {name}"] = lambda n: HEAD + make(10 * n)    # buffers that double
+
+    for name, make in CONFIGURATIONS.items():
+        add(name, make)
+
+
+add_configurations()
+
+
 # ---- measuring -----------------------------------------------------------------------------------
 
 PROGRAM = os.path.join(ROOT, "build", "berth-counting")
@@ -516,9 +555,14 @@ def build():
 
 
 def write(d, documents):
-    """Writes the files. Returns the arguments of `berth simulate`."""
+    """Writes the files. Returns the arguments of berth."""
+    if isinstance(documents, str):
+        path = os.path.join(d, "config.yaml")
+        with open(path, "w") as f:
+            f.write(documents)
+        return ["config", "validate", path]
     steps = documents if isinstance(documents, tuple) else (documents,)
-    args = []
+    args = ["simulate"]
     for i, step in enumerate(steps):
         path = os.path.join(d, f"step-{i}.json")
         with open(path, "w") as f:
@@ -530,10 +574,12 @@ def write(d, documents):
 def count(make, n):
     with tempfile.TemporaryDirectory() as d:
         counts = os.path.join(d, "counts")
-        done = subprocess.run([PROGRAM, "simulate", *write(d, make(n))], timeout=600,
+        args = write(d, make(n))
+        done = subprocess.run([PROGRAM, *args], timeout=600,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                               env={**os.environ, "BERTH_COUNTS": counts})
-        check(done.returncode == 0, f"exit code {done.returncode}: {done.stderr[-1000:]}")
+        allowed = (0, 1) if args[0] == "config" else (0,)   # validate exits with 1 for faults
+        check(done.returncode in allowed, f"exit code {done.returncode}: {done.stderr[-1000:]}")
         with open(counts) as f:
             return json.load(f)
 
