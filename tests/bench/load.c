@@ -11,8 +11,9 @@
  *   berth-load bind-events KUBECONFIG NAMESPACE IN_FLIGHT WRITES    the same, one event per pod
  *
  * NAMESPACE "-" is none. RESOURCE is "pods" or "resourceclaims.resource.k8s.io". WRITES is what is
- * written before each binding: "volumes" the selected node of the pod's volume claims, "devices"
- * finalizer and allocation of its resource claims, "-" nothing. `watch` writes lines of JSON:
+ * written before each binding: "volumes" the selected node of the pod's volume claims, after which
+ * the binding waits until they are bound; "devices" finalizer and allocation of its resource
+ * claims; "-" nothing. `watch` writes lines of JSON:
  * {"ready": N} once it sees the N existing pods, {"bound": N} every second, and at the end its
  * result, with times in nanoseconds of CLOCK_MONOTONIC: a pod's time is when the event that shows
  * it bound was decoded.
@@ -308,16 +309,21 @@ static void tell_result(const struct watcher *w)
 }
 
 /* A reflector, not a bare watch: a busy API server ends watches that it cannot serve in time. */
+static struct reflector_options reflect(const struct load *l, enum kind_id kind)
+{
+    return (struct reflector_options){
+        .kind = kind_get(kind),
+        .namespace = l->namespace,
+        .healthy = NSEC_PER_MSEC,
+        .backoff = {10 * NSEC_PER_MSEC, NSEC_PER_SEC, 2, 0, NSEC_PER_SEC}};
+}
+
 static void run_watch(struct load *l, size_t expected, int64_t seconds)
 {
     static const struct reflector_sink sink = {.on_event = on_watch_event,
                                                .on_synced = on_watch_synced};
     struct watcher w = {.load = l, .expected = expected};
-    struct reflector_options options = {
-        .kind = kind_get(KIND_POD),
-        .namespace = l->namespace,
-        .healthy = NSEC_PER_MSEC,
-        .backoff = {10 * NSEC_PER_MSEC, NSEC_PER_SEC, 2, 0, NSEC_PER_SEC}};
+    struct reflector_options options = reflect(l, KIND_POD);
     w.until = time_mono() + seconds * NSEC_PER_SEC;
     struct reflector *reflector = reflector_new(l->client, &options, &sink, &w);
     reflector_start(reflector);
@@ -339,6 +345,15 @@ struct binder {
     bool events;
     enum { WRITES_NOTHING, WRITES_VOLUMES, WRITES_DEVICES } writes;
     int lists;
+    struct map claims; /* of struct claim_state: volume claims that are bound or waited for */
+};
+
+struct bind_job;
+
+struct claim_state {
+    struct str name;
+    bool bound;
+    struct bind_job *job; /* waits for it; NULL: none */
 };
 
 /* One pod in flight. */
@@ -438,6 +453,44 @@ static void write_claim(struct bind_job *job, enum kind_id kind, struct str name
     (void)rest_send(job->binder->load->client, &request, on_written, job);
 }
 
+static struct claim_state *claim_state(struct binder *b, struct str name)
+{
+    struct claim_state *c = map_get(&b->claims, name);
+    if (c)
+        return c;
+    c = arena_new(&b->load->arena, struct claim_state);
+    *c = (struct claim_state){.name = arena_dup(&b->load->arena, name)};
+    map_put(&b->claims, c->name, c);
+    return c;
+}
+
+static void on_claim(void *ctx, enum watch_event_type type, struct object *old,
+                     struct object *object)
+{
+    const struct persistent_volume_claim *claim = object_persistent_volume_claim(object);
+    struct claim_state *c = claim_state(ctx, claim->metadata.name);
+    (void)old;
+    c->bound = type != WATCH_DELETED && str_eq(claim->status.phase, STR("Bound"));
+    if (c->bound && c->job)
+        next_write(TAKE(c->job));
+}
+
+/* Returns false if all volume claims of the pod are bound. */
+static bool wait_for_volumes(struct bind_job *job)
+{
+    const struct pod_spec *spec = &job->pod->spec;
+    for (size_t i = 0; i < spec->volumes.n; i++) {
+        const struct persistent_volume_claim_volume_source *source =
+            spec->volumes.v[i].source.persistent_volume_claim;
+        struct claim_state *c = source ? claim_state(job->binder, source->claim_name) : NULL;
+        if (c && !c->bound) {
+            c->job = job;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Returns false if the pod has no further volume claim. */
 static bool select_node(struct bind_job *job)
 {
@@ -507,7 +560,7 @@ static bool allocate(struct bind_job *job)
 static void next_write(struct bind_job *job)
 {
     const struct binder *b = job->binder;
-    if ((b->writes == WRITES_VOLUMES && select_node(job)) ||
+    if ((b->writes == WRITES_VOLUMES && (select_node(job) || wait_for_volumes(job))) ||
         (b->writes == WRITES_DEVICES && allocate(job)))
         return;
     (void)pod_bind(b->load->client, &job->pod->metadata, job->node, on_bound, job);
@@ -569,10 +622,19 @@ static void run_bind(struct load *l, bool events, const char *writes)
         .verb = REST_LIST, .kind = kind_get(KIND_NODE), .query = STR_INIT("resourceVersion=0")};
     struct rest_request pods = {
         .verb = REST_LIST, .kind = kind_get(KIND_POD), .namespace = l->namespace};
+    static const struct reflector_sink sink = {.on_event = on_claim};
+    struct reflector_options options = reflect(l, KIND_PERSISTENT_VOLUME_CLAIM);
+    struct reflector *claims = NULL;
+    if (b.writes == WRITES_VOLUMES) {
+        claims = reflector_new(l->client, &options, &sink, &b);
+        reflector_start(claims);
+    }
     (void)rest_send(l->client, &nodes, on_listed, &b);
     (void)rest_send(l->client, &pods, on_listed, &b);
     loop_run(l->loop);
     printf("{\"done\": %zu}\n", l->done);
+    reflector_free(claims);
+    map_release(&b.claims);
     for (size_t i = 0; i < b.pods.n; i++)
         object_unref(b.pods.v[i]);
     vec_release(&b.pods);
