@@ -22,14 +22,17 @@ static int selects(const struct devices *d, const struct class_entry *class,
     return 1;
 }
 
-static bool reaches(const struct slice *slice, const struct node *node)
+/* Feature gates play no part here. -EINVAL: its node selector cannot be parsed. */
+static int reaches(const struct slice *slice, const struct node *node)
 {
     const struct resource_slice_spec *spec = &slice->api->spec;
     if (spec->all_nodes || str_eq(spec->node_name, node->metadata.name))
-        return true;
-    if (spec->node_selector)
-        return node_terms_match(&slice->terms, &node->metadata.labels, node->metadata.name);
-    return str_empty(spec->node_name);
+        return 1;
+    if (!spec->node_selector)
+        return str_empty(spec->node_name);
+    if (!str_empty(slice->fault))
+        return -EINVAL;
+    return node_terms_match(&slice->terms, &node->metadata.labels, node->metadata.name);
 }
 
 static int count_slice(const struct devices *d, const struct class_entry *class,
@@ -37,15 +40,17 @@ static int count_slice(const struct devices *d, const struct class_entry *class,
                        struct device_count *count)
 {
     const struct resource_slice_spec *spec = &slice->api->spec;
-    if (!spec->per_device_node_selection && !reaches(slice, node))
-        return 0;
+    int r = spec->per_device_node_selection ? 1 : reaches(slice, node);
+    if (r <= 0)
+        return r;
     for (size_t i = 0; i < spec->devices.n; i++) {
         const struct slice_device *device = &slice->devices[i];
         bool here = true;
-        if (spec->per_device_node_selection &&
-            (slice_device_reaches(device, node, &here) < 0 || !here))
+        if (spec->per_device_node_selection && slice_device_reaches(device, node, &here) < 0)
+            return -EINVAL;
+        if (!here)
             continue;
-        int r = selects(d, class, device);
+        r = selects(d, class, device);
         if (r < 0)
             return r;
         count->devices += r;

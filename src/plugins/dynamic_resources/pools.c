@@ -332,10 +332,10 @@ static void refresh_pool(struct devices *d, struct device_pool *pool)
     for (size_t i = 0; i < pool->slices.n; i++) {
         const struct slice *slice = pool->slices.v[i];
         pool->counters = pool->counters || slice->has_counters || slice->consumes;
-        if (slice->reach == SLICE_REACHES_NOTHING)
-            continue;
-        has_counters = has_counters || slice->has_counters;
-        wide = wide || (!slice->has_counters && !is_local(slice));
+        /* No node can allocate from a slice that reaches nothing, but scores count its devices. */
+        bool reaches = slice->reach != SLICE_REACHES_NOTHING;
+        has_counters = has_counters || (reaches && slice->has_counters);
+        wide = wide || !reaches || (!slice->has_counters && !is_local(slice));
     }
     pool->unique = names_unique(pool);
     bool was_listed = pool->wide || pool->ill;
