@@ -93,6 +93,7 @@ struct used_claim {
     const struct resource_claim *claim;
     bool limited;          /* it is allocated, for the nodes of available_on */
     bool to_allocate;      /* it is one of the allocator's claims */
+    bool named_again;      /* by a later entry; set with DRANodeAllocatableResources */
     struct str entry_name; /* in the pod's spec; text in the state's arena */
     struct node_terms available_on;
     /* Its allocation that is not written yet; NULL: it needs none, or has none yet. */

@@ -217,15 +217,6 @@ static void find_containers(struct collector *c)
     each_container(c, true);
 }
 
-/* Of a claim that the pod names twice, the last allocation counts. */
-static bool is_named_again(const struct claims_state *s, size_t i)
-{
-    for (size_t k = i + 1; k < s->n; k++)
-        if (s->v[k].object == s->v[i].object)
-            return true;
-    return false;
-}
-
 int node_claims_collect(const struct claims_state *s, const struct pod *pod,
                         const struct allocation_result *results, struct arena *a,
                         struct node_claims *ret, struct buf *why)
@@ -237,7 +228,7 @@ int node_claims_collect(const struct claims_state *s, const struct pod *pod,
     for (size_t i = 0; r == 0 && i < s->n; i++) {
         const struct allocation_result *result =
             s->v[i].to_allocate ? &results[next++] : s->v[i].allocation;
-        if (result && !is_named_again(s, i))
+        if (result && !s->v[i].named_again)
             r = add_claim(&c, &s->v[i], result);
     }
     ret->mapped = c.mapped;

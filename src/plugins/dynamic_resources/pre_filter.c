@@ -72,6 +72,15 @@ static void collect(void *ctx, const struct pod_resource_claim *entry, struct ob
     used->entry_name = arena_dup(&c->state->arena, entry->name);
 }
 
+/* Of a claim that the pod names twice, the last allocation counts. */
+static void mark_named_again(struct claims_state *s)
+{
+    struct map seen = {0};
+    for (size_t i = s->n; i-- > 0;)
+        s->v[i].named_again = map_put(&seen, s->v[i].claim->metadata.uid, &s->v[i]) != NULL;
+    map_release(&seen);
+}
+
 /* Upstream: podResourceClaims, then podResourceClaimBindings. */
 static bool find_claims(struct claims_state *s, const struct pod *pod, struct buf *why)
 {
@@ -350,6 +359,8 @@ enum berth_code dra_pre_filter(void *ctx, struct berth_cycle *cycle, const struc
             log_claims(self, pod, s);
         if (may_request_devices(self, pod))
             find_extended(s, pod);
+        if (self->gates.node_allocatable)
+            mark_named_again(s);
         code = s->n ? check_claims(s, cycle->in_group, status) : BERTH_SKIP;
     }
     buf_release(&why);
