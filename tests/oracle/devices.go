@@ -14,6 +14,7 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -139,6 +140,36 @@ func (r *run) applyClaims() error {
 		}
 	}
 	return nil
+}
+
+// freesHeld: PostFilter has deallocated a device that another claim holds as well. Upstream then
+// gives it out again: see docs/compat.md.
+func (r *run) freesHeld() bool {
+	type device struct{ driver, pool, name string }
+	devices := func(c *resourceapi.ResourceClaim) (all []device) {
+		if c.Status.Allocation != nil {
+			for _, d := range c.Status.Allocation.Devices.Results {
+				all = append(all, device{d.Driver, d.Pool, d.Device})
+			}
+		}
+		return all
+	}
+	written, holders := map[types.UID]bool{}, map[device]int{}
+	for _, claim := range slices.Concat(r.devices.wrote, r.devices.deleted) {
+		written[claim.UID] = true
+	}
+	var freed []device
+	for _, object := range r.known {
+		if claim, ok := object.(*resourceapi.ResourceClaim); ok {
+			for _, d := range devices(claim) {
+				holders[d]++
+			}
+			if written[claim.UID] {
+				freed = append(freed, devices(claim)...)
+			}
+		}
+	}
+	return slices.ContainsFunc(freed, func(d device) bool { return holders[d] > 1 })
 }
 
 func fieldAt[T any](v reflect.Value, name string) T {

@@ -258,7 +258,7 @@ func (r *run) fail(p *spiedProfile, info *framework.QueuedPodInfo, state fwk.Cyc
 				return err
 			}
 			a.PostFilter, a.Message = p.preemption.report(result, status), err.Error()
-			if anyClaim(state, info.Pod) {
+			if anyClaim(state, info.Pod) || r.freesHeld() {
 				a.last, r.ended = true, true
 			}
 			if p.preemption.wrong != "" {
