@@ -185,6 +185,8 @@ static void copy_path(int fd, char path[static 32])
 static int linker_error(struct err *reterr)
 {
     const char *text = dlerror();
+    if (access("/proc/self/fd", X_OK) < 0)
+        return err_set(reterr, -errno, "loading plugins needs /proc, which is not mounted");
     struct str message = str_of(text ? text : "no reason given");
     if (!str_starts(message, STR("/proc/self/fd/")))
         return err_set(reterr, -ENOENT, "missing dependency: %.*s", STR_ARG(message));
