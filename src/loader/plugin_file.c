@@ -114,10 +114,13 @@ static int read_plugins(const struct elf_image *image, struct arena *a, struct p
     return l->n ? check_names(l, reterr) : err_set(reterr, -ENOENT, SYMBOL " is empty");
 }
 
+/* The most libraries that are listed; each one is searched for from the start. */
+#define NEEDED_MAX 256
+
 static void read_needed(const struct elf_image *image, struct arena *a, struct plugin_listing *l)
 {
     size_t n = 0;
-    while (elf_image_needed(image, n))
+    while (n < NEEDED_MAX && elf_image_needed(image, n))
         n++;
     l->needed = arena_array(a, const char *, n + 1);
     for (size_t i = 0; i < n; i++)
