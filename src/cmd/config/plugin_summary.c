@@ -37,6 +37,8 @@ static const struct plugin_summary table[] = {
     {"NodeResourcesAllocatable", NULL, "nodes with the least, or most, allocatable resources"},
     {"PodState", NULL, "nodes with more terminating and fewer nominated pods"},
     {"QOSSort", "pods of higher priority, then of a better QoS class, are scheduled first", NULL},
+    {"PreemptionToleration", "pods preempt pods of lower priority that do not tolerate preemption",
+     NULL},
     {"EBSLimits", "nodes attach at most so many AWS disks", NULL},
     {"GCEPDLimits", "nodes attach at most so many GCE disks", NULL},
     {"AzureDiskLimits", "nodes attach at most so many Azure disks", NULL},

@@ -135,18 +135,17 @@ void fit_error_write(const struct berth_cycle *cycle, struct buf *out)
     arena_release(&a);
 }
 
-void fit_error_preemption(const struct berth_cycle *cycle, const berth_reason *reasons, size_t n,
-                          struct buf *out)
+void fit_error_preemption(const struct berth_cycle *cycle, size_t n_refused,
+                          const struct str *reasons, size_t n, struct buf *out)
 {
     struct tallies t = {0};
     struct arena a;
     size_t all = cycle->framework->cache->order.n;
     arena_init(&a, 0);
     for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < reasons_count(&cycle->framework->reasons, reasons[i]); k++)
-            count_reason(&t, reasons_at(&cycle->framework->reasons, reasons[i], k), 1);
-    if (n < all)
-        count_reason(&t, STR("Preemption is not helpful for scheduling"), all - n);
+        count_reason(&t, reasons[i], 1);
+    if (n_refused < all)
+        count_reason(&t, STR("Preemption is not helpful for scheduling"), all - n_refused);
     buf_add_printf(out, "0/%zu nodes are available:", all);
     write_tallies(&t, &a, out);
     arena_release(&a);

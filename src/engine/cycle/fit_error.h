@@ -19,9 +19,9 @@ void fit_error_pre_filter(const struct berth_cycle *cycle, const struct berth_st
 /* Reserve or Permit rejected the pod on the chosen node. */
 void fit_error_one_node(const struct berth_status *status, struct reasons *reasons,
                         struct buf *out);
-/* Preemption helps no node. reasons: of the nodes that were tried, one each. */
-void fit_error_preemption(const struct berth_cycle *cycle, const berth_reason *reasons, size_t n,
-                          struct buf *out);
+/* Preemption helps no node. n_refused: nodes that were tried; reasons: n of all of these. */
+void fit_error_preemption(const struct berth_cycle *cycle, size_t n_refused,
+                          const struct str *reasons, size_t n, struct buf *out);
 /* PreFilter plugins have no allowed node in common. */
 void fit_error_limits(const struct berth_cycle *cycle, struct buf *out);
 

@@ -44,7 +44,7 @@ static void run_node(const struct window *w, size_t worker, size_t i)
     struct worker *scratch = &run->cycle->cycles->workers.v[worker];
     struct finding *f = &w->findings[i];
     engine_log(&run->cycle->framework->log, 5, "Check the potential node for preemption",
-               KV_CSTR("logger", "PostFilter.DefaultPreemption"), KV_POD(run->pod),
+               KV_CSTR("logger", run->policy->style->logger), KV_POD(run->pod),
                KV_CSTR("node", node_at(run, w->from + i)->name));
     status_clear(&scratch->status);
     f->code = run->policy->select(run->policy->ctx, &w->what_if[worker], run->cycle,
@@ -106,14 +106,30 @@ static void take_error(struct dry_run *run, const struct berth_status *status)
     buf_release(&text);
 }
 
+/* The texts may name the node and the pod: they are not numbered, so that the table of reasons does
+ * not grow with every attempt. */
+static void take_texts(struct dry_run *run, const struct berth_status *status)
+{
+    struct str *texts;
+    size_t n = status_texts(status, &run->cycle->framework->reasons, &run->cycle->arena, &texts);
+    for (size_t i = 0; i < n; i++)
+        vec_push(&run->reasons, texts[i]);
+}
+
+static void take_reason(struct dry_run *run, berth_reason reason)
+{
+    const struct reasons *all = &run->cycle->framework->reasons;
+    for (size_t i = 0; i < reasons_count(all, reason); i++)
+        vec_push(&run->reasons, reasons_at(all, reason, i));
+}
+
 static void resolve_kept(void *ctx, const struct kept_status *kept)
 {
     struct window *w = ctx;
     if (kept->item >= w->n)
         return; /* behind the last node that was needed */
     if (code_rejects(kept->code))
-        w->findings[kept->item].reason =
-            status_reason(&kept->status, &w->run->cycle->framework->reasons);
+        take_texts(w->run, &kept->status);
     else
         take_error(w->run, &kept->status);
 }
@@ -163,8 +179,10 @@ static void take_findings(struct window *w, size_t n_run)
             add_candidate(run, node_at(run, w->from + i), &f->victims);
         else
             vec_release(&f->victims.pods);
-        if (i < w->n && f->code != BERTH_SUCCESS)
-            vec_push(&run->reasons, f->reason);
+        if (i >= w->n || f->code == BERTH_SUCCESS)
+            continue;
+        run->n_refused++;
+        take_reason(run, f->reason);
     }
 }
 

@@ -25,7 +25,8 @@ struct dry_run {
 
     /* Results. */
     candidate_list candidates; /* those without violations first, otherwise in order */
-    VEC(berth_reason) reasons; /* of the nodes that are not helped */
+    size_t n_refused;          /* nodes that are not helped */
+    VEC(struct str) reasons;   /* theirs; owned by the framework or in the cycle's arena */
     VEC(struct str) errors;    /* each once; in the cycle's arena */
 };
 

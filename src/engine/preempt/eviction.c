@@ -314,7 +314,9 @@ static struct eviction *new_eviction(struct evictions *room, const struct preemp
     x->profile = str_dup(plugin->profile->scheduler_name);
     x->plugin = xstrdup(plugin->plugin->name);
     x->started = framework_now(fw);
-    x->async = fw->features.on[FEATURE_SCHEDULER_ASYNC_PREEMPTION] || preemptor->in_background;
+    x->async = preemptor->mode == EVICTION_BY_GATE
+                   ? fw->features.on[FEATURE_SCHEDULER_ASYNC_PREEMPTION]
+                   : preemptor->mode == EVICTION_IN_BACKGROUND;
     x->stage = x->async ? in_background : while_awaited;
     for (size_t i = 0; i < candidate->victims.n; i++) {
         struct berth_pod *victim = candidate->victims.v[i];

@@ -29,12 +29,19 @@ void evictions_init(struct evictions *evictions, struct framework *fw, struct qu
                     struct bindings *bindings);
 void evictions_release(struct evictions *evictions);
 
+/* Whether the attempt waits for the evictions. */
+enum eviction_mode {
+    EVICTION_BY_GATE, /* unless SchedulerAsyncPreemption is on */
+    EVICTION_IN_BACKGROUND,
+    EVICTION_AWAITED,
+};
+
 /* What the room is for. Borrowed for the call. */
 struct preemptor {
     struct str uid;
     struct object *object; /* for events */
     bool is_group;         /* a PodGroup; otherwise a pod */
-    bool in_background;    /* the attempt does not wait, whatever SchedulerAsyncPreemption says */
+    enum eviction_mode mode;
     int32_t priority;
     struct str scheduler_name;
     struct berth_pod *const *pods; /* activated if an eviction fails */

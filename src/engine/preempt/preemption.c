@@ -8,11 +8,10 @@
 #include "engine/preempt/eviction.h"
 #include "engine/preempt/victim_relocation.h"
 
-#define LOGGER "PostFilter.DefaultPreemption"
-
 struct preemption {
     struct berth_cycle *cycle;
     const struct berth_handle *handle;
+    const struct preemption_style *style;
     struct berth_pod *pod; /* newest version; a reference is held */
     candidate_list candidates;
     size_t next_extender; /* the next that may be called */
@@ -106,10 +105,10 @@ static enum berth_code failed(const struct dry_run *run, struct berth_status *st
 static enum berth_code not_helpful(const struct dry_run *run, struct berth_status *status)
 {
     struct buf text = BUF_INIT;
-    engine_log_as(&run->cycle->framework->log, 2, LOGGER,
+    engine_log_as(&run->cycle->framework->log, 2, run->policy->style->logger,
                   "No preemption candidate is found; preemption is not helpful for scheduling",
                   KV_POD(run->pod));
-    fit_error_preemption(run->cycle, run->reasons.v, run->reasons.n, &text);
+    fit_error_preemption(run->cycle, run->n_refused, run->reasons.v, run->reasons.n, &text);
     status_add_text(status, buf_str(&text));
     buf_release(&text);
     run->cycle->nominated_node = STR("");
@@ -145,21 +144,25 @@ static size_t enough(const struct preemption_policy *policy, size_t n_nodes)
 static void search(struct dry_run *run)
 {
     struct framework *fw = run->cycle->framework;
+    const struct preemption_style *style = run->policy->style;
+    struct buf scope = BUF_INIT;
     find_nodes(run);
     if (!run->n_nodes)
-        engine_log_as(&fw->log, 3, LOGGER, "Preemption will not help schedule pod on any node",
-                      KV_POD(run->pod));
+        engine_log_as(&fw->log, 3, style->logger,
+                      "Preemption will not help schedule pod on any node", KV_POD(run->pod));
     if (!run->n_nodes || !is_prepared(run->cycle, run->pod))
         return;
-    run->offset = (size_t)rand_below(&fw->rand, run->n_nodes);
+    run->offset = style->from_first ? 0 : (size_t)rand_below(&fw->rand, run->n_nodes);
     run->enough = enough(run->policy, run->n_nodes);
-    engine_log_as(&fw->log, 5, LOGGER, "Dry run the preemption", KV_POD(run->pod),
+    engine_log_as(&fw->log, 5, style->logger, "Dry run the preemption", KV_POD(run->pod),
                   KV_INT("potentialNodesNumber", run->n_nodes),
                   KV_INT("pdbsNumber", fw->cluster->objects.by_name[KIND_POD_DISRUPTION_BUDGET].n),
                   KV_INT("offset", run->offset), KV_INT("candidatesNumber", run->enough));
-    fw->log.scope = LOGGER ".";
+    buf_add_printf(&scope, "%s.", style->logger);
+    fw->log.scope = buf_cstr(&scope);
     dry_run(run);
     fw->log.scope = NULL;
+    buf_release(&scope);
     if (run->policy->widen && !run->candidates.n && !run->errors.n)
         dry_run_widen(run);
 }
@@ -197,11 +200,11 @@ static bool is_held_back(const struct preemption *p)
     return p->cycle->in_group && p->cycle->framework->features.on[FEATURE_BERTH_GANG_PREEMPTION];
 }
 
-static enum berth_code evict(struct preemption *p, bool in_background)
+static enum berth_code evict(struct preemption *p, enum eviction_mode mode)
 {
     struct preemptor preemptor = {.uid = pod_info_key(p->pod),
                                   .object = p->pod->object,
-                                  .in_background = in_background,
+                                  .mode = mode,
                                   .priority = p->pod->priority,
                                   .scheduler_name = p->pod->pod->spec.scheduler_name,
                                   .pods = &p->pod,
@@ -225,7 +228,7 @@ void preemption_carry_out(struct berth_cycle *cycle, struct map *evicted)
         p->chosen.victims.v[n++] = victim;
     }
     p->chosen.victims.n = n;
-    enum berth_code code = n ? evict(p, true) : BERTH_SUCCESS;
+    enum berth_code code = n ? evict(p, EVICTION_IN_BACKGROUND) : BERTH_SUCCESS;
     assert(code == BERTH_SUCCESS);
     (void)code;
 }
@@ -250,10 +253,11 @@ static enum berth_code choose(struct preemption *p, struct berth_status *status)
     vec_remove(&p->candidates, best);
     INVARIANT(p->chosen.victims.n > 0);
     record_choice(p->cycle, &p->chosen);
-    engine_log_as(&p->cycle->framework->log, 2, LOGGER,
+    engine_log_as(&p->cycle->framework->log, 2, p->style->logger,
                   "the target node for the preemption is determined",
                   KV_STR("node", p->chosen.node_name), KV_POD(p->pod));
-    enum berth_code code = is_held_back(p) ? BERTH_SUCCESS : evict(p, false);
+    enum eviction_mode mode = p->style->awaited ? EVICTION_AWAITED : EVICTION_BY_GATE;
+    enum berth_code code = is_held_back(p) ? BERTH_SUCCESS : evict(p, mode);
     if (code == BERTH_SUCCESS)
         nominate(p);
     return code;
@@ -420,15 +424,15 @@ static enum berth_code take_answer(struct preemption *p, const struct extender_r
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* Upstream prefixes the status of DefaultPreemption. */
-static enum berth_code finish(const struct berth_cycle *cycle, struct berth_status *status,
+/* One text, with the plugin's prefix. */
+static enum berth_code finish(const struct preemption *p, struct berth_status *status,
                               enum berth_code code)
 {
     struct buf text = BUF_INIT;
     if (code == BERTH_ASYNC || status->n == 0)
         return code;
-    buf_add_cstr(&text, "preemption: ");
-    status_write(status, &cycle->framework->reasons, &text);
+    buf_add_cstr(&text, p->style->prefix);
+    status_write(status, &p->cycle->framework->reasons, &text);
     status_clear(status);
     status_add_text(status, buf_str(&text));
     buf_release(&text);
@@ -436,9 +440,11 @@ static enum berth_code finish(const struct berth_cycle *cycle, struct berth_stat
 }
 
 static struct preemption *new_preemption(struct berth_cycle *cycle,
-                                         const struct berth_handle *handle)
+                                         const struct berth_handle *handle,
+                                         const struct preemption_style *style)
 {
     struct preemption *p = xnew(struct preemption);
+    p->style = style;
     p->cycle = cycle;
     p->handle = handle;
     p->pod = pod_info_ref(preemption_pod(cycle));
@@ -449,7 +455,7 @@ static struct preemption *new_preemption(struct berth_cycle *cycle,
 enum berth_code preemption_run(struct berth_cycle *cycle, const struct berth_handle *handle,
                                const struct preemption_policy *policy, struct berth_status *status)
 {
-    struct preemption *p = new_preemption(cycle, handle);
+    struct preemption *p = new_preemption(cycle, handle, policy->style);
     struct dry_run run = {.cycle = cycle, .pod = p->pod, .policy = policy};
     enum berth_code code;
     search(&run);
@@ -467,14 +473,15 @@ enum berth_code preemption_run(struct berth_cycle *cycle, const struct berth_han
         code = not_helpful(&run, status);
     }
     dry_run_release(&run);
-    return finish(cycle, status, code);
+    return finish(p, status, code);
 }
 
 enum berth_code preemption_answer(struct berth_cycle *cycle, const struct extender_result *result,
                                   struct berth_status *status)
 {
+    struct preemption *p = preemption_of(cycle);
     status_clear(status);
-    return finish(cycle, status, take_answer(preemption_of(cycle), result, status));
+    return finish(p, status, take_answer(p, result, status));
 }
 
 enum berth_code preemption_evicted(struct berth_cycle *cycle, struct str error,
@@ -486,5 +493,5 @@ enum berth_code preemption_evicted(struct berth_cycle *cycle, struct str error,
         return BERTH_SUCCESS;
     }
     status_add_text(status, error);
-    return finish(cycle, status, BERTH_ERROR);
+    return finish(preemption_of(cycle), status, BERTH_ERROR);
 }

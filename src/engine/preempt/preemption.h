@@ -26,8 +26,18 @@ struct victims {
     const pod_list *spare;
 };
 
+/* What differs between plugins that preempt, besides their victims. Constant. */
+struct preemption_style {
+    const char *logger; /* of log lines */
+    const char *prefix; /* of the texts of a status */
+    /* The attempt waits for the evictions, whatever SchedulerAsyncPreemption says. */
+    bool awaited;
+    bool from_first; /* the dry runs begin with the first node, not with a random one */
+};
+
 struct preemption_policy {
     const void *ctx;
+    const struct preemption_style *style;
     /* How many candidates are enough: a share of the nodes that could be helped, and a minimum. */
     int64_t min_percentage, min_absolute;
     /*

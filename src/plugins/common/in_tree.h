@@ -50,6 +50,7 @@ extern const struct berth_plugin cinder_limits_plugin;
 extern const struct berth_plugin node_resources_allocatable_plugin;
 extern const struct berth_plugin pod_state_plugin;
 extern const struct berth_plugin qos_sort_plugin;
+extern const struct berth_plugin preemption_toleration_plugin;
 
 extern const struct args_kind default_preemption_args_kind;
 extern const struct args_kind dynamic_resources_args_kind;
@@ -57,6 +58,7 @@ extern const struct args_kind inter_pod_affinity_args_kind;
 extern const struct args_kind node_affinity_args_kind;
 extern const struct args_kind node_label_args_kind;
 extern const struct args_kind node_resources_allocatable_args_kind;
+extern const struct args_kind preemption_toleration_args_kind;
 extern const struct args_kind service_affinity_args_kind;
 extern const struct args_kind spread_args_kind;
 extern const struct args_kind volume_binding_args_kind;

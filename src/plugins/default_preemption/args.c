@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* args.c - DefaultPreemptionArgs (upstream: ValidateDefaultPreemptionArgs). */
+/* args.c - DefaultPreemptionArgs (upstream: ValidateDefaultPreemptionArgs), and the same by another
+ * name. */
 #include "plugins/default_preemption/args.h"
 
 static const struct field default_preemption_fields[] = {
@@ -55,4 +56,13 @@ const struct args_kind default_preemption_args_kind = {
     .type = &default_preemption_type,
     .fill = fill_default_preemption,
     .check = check_default_preemption,
+};
+
+const struct args_kind preemption_toleration_args_kind = {
+    .plugin = "PreemptionToleration",
+    .name = "PreemptionTolerationArgs",
+    .type = &default_preemption_type,
+    .fill = fill_default_preemption,
+    .check = check_default_preemption,
+    .checked_late = true,
 };

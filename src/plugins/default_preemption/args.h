@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * args.h - DefaultPreemptionArgs.
+ * args.h - DefaultPreemptionArgs, and PreemptionTolerationArgs, which have the same fields.
  *
  * Purpose:   the number of candidates that preemption searches for.
  * Ownership: a decoded value lives in the caller's arena.

@@ -189,6 +189,9 @@ static const char *why_not(const struct default_preemption *self, struct berth_c
 
 /* --- PostFilter ------------------------------------------------------------------------------- */
 
+static const struct preemption_style style = {.logger = "PostFilter.DefaultPreemption",
+                                              .prefix = "preemption: "};
+
 static enum berth_code post_filter(void *ctx, struct berth_cycle *cycle,
                                    const struct berth_pod *pod, struct berth_status *status)
 {
@@ -198,17 +201,25 @@ static enum berth_code post_filter(void *ctx, struct berth_cycle *cycle,
     const char *refusal = why_not(self, cycle, newest);
     scheduler_metrics_preemption_attempt(handle_metrics(self->handle));
     if (refusal) {
-        engine_log_as(handle_log(self->handle), 5, "PostFilter.DefaultPreemption",
+        engine_log_as(handle_log(self->handle), 5, style.logger,
                       "Pod is not eligible for preemption", KV_POD(newest),
-                      KV_CSTR("reason", refusal + strlen("preemption: ")));
+                      KV_CSTR("reason", refusal + strlen(style.prefix)));
         self->host->status_text(status, abi_str(str_of(refusal)));
         return BERTH_UNSCHEDULABLE;
     }
     budgets_refresh(&self->budgets, &self->cluster->objects);
-    struct victim_rules rules = {newest, &self->budgets, self->no_victims, self->cluster,
-                                 handle_log(self->handle)};
-    struct preemption_policy policy = {&rules, self->percentage, self->absolute, victims_select,
-                                       self->wide ? cross_node_preemption_find : NULL};
+    struct victim_rules rules = {.pod = newest,
+                                 .budgets = &self->budgets,
+                                 .none = self->no_victims,
+                                 .cluster = self->cluster,
+                                 .log = handle_log(self->handle),
+                                 .logger = style.logger};
+    struct preemption_policy policy = {.ctx = &rules,
+                                       .style = &style,
+                                       .min_percentage = self->percentage,
+                                       .min_absolute = self->absolute,
+                                       .select = victims_select,
+                                       .widen = self->wide ? cross_node_preemption_find : NULL};
     return preemption_run(cycle, self->handle, &policy, status);
 }
 

@@ -13,25 +13,75 @@ static void sort(pod_list *pods)
     go_sort((void **)pods->v, pods->n, pod_more_important);
 }
 
-static void find_lower(const struct berth_pod *pod, const struct berth_node *node, pod_list *ret)
+/* --- potential victims ------------------------------------------------------------------------ */
+
+/* As upstream's: of two equal pods either sorts first. */
+static bool less_important(const void *a, const void *b)
 {
-    for (size_t i = 0; i < node->pods.n; i++)
-        if (node->pods.v[i]->priority < pod->priority)
-            vec_push(ret, node->pods.v[i]);
+    return !pod_more_important(a, b);
 }
 
-static bool remove_all(struct what_if *w, const pod_list *pods)
+static enum berth_code may_evict(const struct victim_rules *rules, const struct berth_cycle *cycle,
+                                 const struct berth_pod *pod, struct berth_status *status)
 {
-    for (size_t i = 0; i < pods->n; i++)
-        if (!what_if_remove(w, pods->v[i]))
-            return false;
-    return true;
+    if (rules->hooks)
+        return rules->hooks->may_evict(rules, cycle, pod, status);
+    return pod->priority < rules->pod->priority ? BERTH_SUCCESS : BERTH_SKIP;
 }
 
-static bool fits(struct what_if *w)
+/*
+ * Removes the pods that may be evicted, in this order. The dry run begins with the first of them: a
+ * node without any costs no copy.
+ */
+static enum berth_code remove_potential(const struct victim_rules *rules, struct what_if *w,
+                                        const struct berth_cycle *cycle,
+                                        const struct berth_node *node, pod_list *ret)
+{
+    bool in_order = rules->hooks && rules->hooks->least_important_first;
+    pod_list sorted = {0};
+    enum berth_code code = BERTH_SUCCESS;
+    for (size_t i = 0; in_order && i < node->pods.n; i++)
+        vec_push(&sorted, node->pods.v[i]);
+    go_sort((void **)sorted.v, sorted.n, less_important);
+    for (size_t i = 0; i < node->pods.n && code == BERTH_SUCCESS; i++) {
+        struct berth_pod *pod = in_order ? sorted.v[i] : node->pods.v[i];
+        code = may_evict(rules, ret->n ? &w->cycle : cycle, pod, w->status);
+        if (code == BERTH_SUCCESS) {
+            if (!ret->n)
+                what_if_begin(w, cycle, node);
+            vec_push(ret, pod);
+            code = what_if_remove(w, pod) ? BERTH_SUCCESS : BERTH_ERROR;
+        } else if (code == BERTH_SKIP) {
+            code = BERTH_SUCCESS;
+        }
+    }
+    vec_release(&sorted);
+    return code;
+}
+
+static enum berth_code refuse_without(const struct victim_rules *rules,
+                                      const struct berth_node *node, struct berth_status *status)
+{
+    struct buf text = BUF_INIT;
+    if (rules->none) {
+        status_add_reason(status, rules->none);
+        return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+    }
+    buf_add_printf(&text, "No victims found on node %s for preemptor pod %.*s", node->name,
+                   STR_ARG(rules->pod->pod->metadata.name));
+    status_add_text(status, buf_str(&text));
+    buf_release(&text);
+    return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
+}
+
+/* --- reprieve --------------------------------------------------------------------------------- */
+
+static bool fits(const struct victim_rules *rules, struct what_if *w)
 {
     const struct berth_handle *plugin;
-    return what_if_filter_nominated(w, &plugin) == BERTH_SUCCESS;
+    if (what_if_filter_nominated(w, &plugin) != BERTH_SUCCESS)
+        return false;
+    return !rules->hooks || !rules->hooks->may_stay || rules->hooks->may_stay(rules, &w->cycle);
 }
 
 /*
@@ -45,14 +95,13 @@ static bool reprieve(const struct victim_rules *rules, struct what_if *w, const 
         struct berth_pod *pod = potential->v[i];
         if (!what_if_add(w, pod))
             return false;
-        if (fits(w))
+        if (fits(rules, w))
             continue;
         if (!what_if_remove(w, pod))
             return false;
         vec_push(&ret->pods, pod);
         engine_log(rules->log, 5, "Pod is a potential preemption victim on node",
-                   KV_CSTR("logger", "PostFilter.DefaultPreemption"), KV_POD(pod),
-                   KV_NODE(w->node.node));
+                   KV_CSTR("logger", rules->logger), KV_POD(pod), KV_NODE(w->node.node));
         ret->pdb_violations += i < n_violating;
     }
     return true;
@@ -88,11 +137,16 @@ static enum berth_code pick(const struct victim_rules *rules, struct what_if *w,
                             pod_list *potential, struct victims *ret)
 {
     const struct berth_handle *plugin;
-    if (!remove_all(w, potential))
-        return BERTH_ERROR;
+    const char *refusal = NULL;
     enum berth_code code = what_if_filter_nominated(w, &plugin);
     if (code != BERTH_SUCCESS)
         return code;
+    if (rules->hooks && rules->hooks->why_not)
+        refusal = rules->hooks->why_not(rules, &w->cycle);
+    if (refusal) {
+        status_add_text(w->status, str_of(refusal));
+        return BERTH_UNSCHEDULABLE;
+    }
     sort(potential);
     if (ret->spare)
         prefer(ret->spare, potential);
@@ -125,13 +179,11 @@ enum berth_code victims_select(const void *ctx, struct what_if *w, const struct 
 {
     const struct victim_rules *rules = ctx;
     pod_list potential = {0};
-    find_lower(rules->pod, node, &potential);
-    if (!potential.n) {
-        status_add_reason(w->status, rules->none);
-        return BERTH_UNSCHEDULABLE_AND_UNRESOLVABLE;
-    }
-    what_if_begin(w, cycle, node);
-    enum berth_code code = pick(rules, w, &potential, ret);
+    enum berth_code code = remove_potential(rules, w, cycle, node, &potential);
+    if (code == BERTH_SUCCESS && !potential.n)
+        code = refuse_without(rules, node, w->status);
+    else if (code == BERTH_SUCCESS)
+        code = pick(rules, w, &potential, ret);
     vec_release(&potential);
     return code;
 }
