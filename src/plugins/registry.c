@@ -41,6 +41,9 @@ static const struct berth_plugin *const plugins[] = {
     &node_resources_allocatable_plugin,
     &pod_state_plugin,
     &qos_sort_plugin,
+    &target_load_packing_plugin,
+    &load_variation_risk_balancing_plugin,
+    &low_risk_over_commitment_plugin,
     NULL,
 };
 
