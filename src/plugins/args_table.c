@@ -19,5 +19,8 @@ const struct args_kind *const in_tree_args[] = {
     &allocation_args_kinds[SCORING_REQUESTED_TO_CAPACITY_RATIO],
     &node_resources_allocatable_args_kind,
     &preemption_toleration_args_kind,
+    &target_load_packing_args_kind,
+    &load_variation_risk_balancing_args_kind,
+    &low_risk_over_commitment_args_kind,
     NULL,
 };

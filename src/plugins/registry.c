@@ -42,6 +42,9 @@ static const struct berth_plugin *const plugins[] = {
     &pod_state_plugin,
     &qos_sort_plugin,
     &preemption_toleration_plugin,
+    &target_load_packing_plugin,
+    &load_variation_risk_balancing_plugin,
+    &low_risk_over_commitment_plugin,
     NULL,
 };
 

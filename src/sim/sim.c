@@ -8,7 +8,7 @@
 
 #define DEFAULT_MAX_ATTEMPTS 3
 
-enum sim_writer { WRITER_ENGINE, WRITER_PLUGIN, WRITER_CONTROLLER };
+enum sim_writer { WRITER_ENGINE, WRITER_PLUGIN, WRITER_CONTROLLER, WRITER_WEB };
 
 /* A write that changes an object, or whose result is waited for. They are applied in order. */
 struct sim_write {
@@ -22,6 +22,8 @@ struct sim_write {
     /* of plugins and controllers; its texts are in text */
     struct sim_request request;
     char *text;
+    /* requests for what is outside of the simulation; NULL: there is no response */
+    const struct sim_response *response;
 };
 
 /* --- ports ------------------------------------------------------------------------------------ */
@@ -125,6 +127,43 @@ static enum sim_verb verb_of(const struct berth_api_call *call)
     }
 }
 
+/* NULL if there is none. */
+static const struct sim_response *find_response(struct sim *sim, struct str url)
+{
+    for (size_t i = 0; i < sim->n_responses; i++)
+        if (str_eq(sim->responses[i].url, url))
+            return &sim->responses[i];
+    if (!sim->unanswered)
+        sim->unanswered = str_dup(url);
+    return NULL;
+}
+
+static void port_http_get(void *ctx, uint64_t id, const struct berth_http_get *get)
+{
+    struct sim *sim = ctx;
+    struct sim_write *w = xnew(struct sim_write);
+    w->writer = WRITER_WEB;
+    w->id = id;
+    w->response = find_response(sim, str_abi(get->url));
+    vec_push(&sim->writes, w);
+}
+
+/* A list that the simulation does not have: of an API server behind the API server. */
+static void push_list(struct sim *sim, uint64_t id, const struct berth_api_call *call,
+                      const struct kind *kind)
+{
+    struct buf path = BUF_INIT;
+    struct sim_write *w = xnew(struct sim_write);
+    buf_add_printf(&path, "/apis/%.*s/%.*s", BERTH_STR_ARG(call->api_version),
+                   BERTH_STR_ARG(call->resource));
+    w->writer = WRITER_PLUGIN;
+    w->id = id;
+    w->request.kind = kind;
+    w->response = find_response(sim, buf_str(&path));
+    vec_push(&sim->writes, w);
+    buf_release(&path);
+}
+
 static void port_call_api(void *ctx, uint64_t id, const struct berth_api_call *call)
 {
     struct str version = str_abi(call->api_version);
@@ -138,7 +177,10 @@ static void port_call_api(void *ctx, uint64_t id, const struct berth_api_call *c
         .name = str_abi(call->name),
         .body = str_abi(call->body),
     };
-    push_request(ctx, WRITER_PLUGIN, id, &request);
+    if (call->verb == BERTH_API_GET && !call->name.n)
+        push_list(ctx, id, call, request.kind);
+    else
+        push_request(ctx, WRITER_PLUGIN, id, &request);
 }
 
 static void on_controllers_write(void *ctx, const struct controllers_write *write)
@@ -229,11 +271,14 @@ int sim_new(const struct sim_options *options, struct sim **ret_sim, struct err 
                   .now = port_now,
                   .submit = port_submit,
                   .call_api = port_call_api,
+                  .http_get = port_http_get,
                   .post = port_post,
                   .is_engine_thread = port_is_engine_thread,
                   .decided = port_decided},
     };
     sim->thread = &self;
+    sim->responses = options->responses;
+    sim->n_responses = options->n_responses;
     int r = mailbox_init(&sim->posts, false);
     if (r < 0) {
         free(sim);
@@ -293,6 +338,7 @@ struct sim *sim_free(struct sim *sim)
     vec_release(&sim->leaving);
     vec_release(&sim->evictions);
     map_release(&sim->by_uid);
+    free(sim->unanswered);
     free(sim);
     return NULL;
 }
@@ -404,11 +450,38 @@ static void apply_engine_write(struct sim *sim, const struct sim_write *w)
     object_unref(before);
 }
 
+static void answer_web(struct sim *sim, const struct sim_write *w)
+{
+    struct berth_http_result result = {.struct_size = sizeof(result),
+                                       .message = BERTH_STR("no response is given")};
+    if (w->response) {
+        result.status = 200;
+        result.body = abi_str(w->response->body);
+    }
+    engine_http_done(sim->engine, w->id, &result);
+}
+
+static void serve_list(const struct sim_write *w, struct sim_reply *ret_reply)
+{
+    struct wire wire = {.kind = w->request.kind, .encoding = ENCODING_JSON};
+    *ret_reply = (struct sim_reply){.status = 200, .reason = ""};
+    if (!w->response || !wire.kind) {
+        ret_reply->status = 404;
+        ret_reply->reason = "NotFound";
+    } else if (object_decode(&wire, w->response->body, &ret_reply->object, &ret_reply->err) < 0) {
+        ret_reply->status = 0;
+    }
+}
+
 /* The change is seen before its answer, as it may be with an API server. */
 static void apply_request(struct sim *sim, const struct sim_write *w)
 {
     struct sim_reply reply;
-    sim_api_serve(&sim->api, &w->request, &reply);
+    bool is_list = w->request.verb == SIM_GET && str_empty(w->request.name);
+    if (is_list)
+        serve_list(w, &reply);
+    else
+        sim_api_serve(&sim->api, &w->request, &reply);
     if (w->writer == WRITER_CONTROLLER) {
         controllers_write_done(sim->controllers, w->id, reply.status, sim->now);
         sim->controlled = true;
@@ -434,6 +507,8 @@ static void apply_writes(struct sim *sim)
         struct sim_write *w = sim->writes.v[i];
         if (w->writer == WRITER_ENGINE)
             apply_engine_write(sim, w);
+        else if (w->writer == WRITER_WEB)
+            answer_web(sim, w);
         else
             apply_request(sim, w);
         free_write(w);

@@ -28,6 +28,13 @@ struct sim_pod {
     bool preempted; /* evicted after it was scheduled */
 };
 
+/* What a server outside of the simulation answers to a GET. */
+struct sim_response {
+    struct str
+        url; /* or the path of a list of the API server: "/apis/metrics.k8s.io/v1beta1/nodes" */
+    struct str body;
+};
+
 struct sim_eviction {
     struct object *victim, *preemptor;
 };
@@ -48,6 +55,9 @@ struct sim {
     VEC(struct sim_eviction) evictions; /* in order */
     /* What threads of plugins have posted: the only part that is for other threads. */
     struct mailbox posts;
+    const struct sim_response *responses; /* borrowed */
+    size_t n_responses;
+    char *unanswered;   /* the first URL that a plugin asked for and no response is given for */
     bool impatient;     /* nothing came in time: the simulation does not wait any more */
     const char *thread; /* the simulation's */
 };
@@ -62,6 +72,8 @@ struct sim_options {
     uint32_t max_attempts;                  /* per pod; 0: 3 */
     bool no_controllers;                    /* nobody binds claims or creates them from templates */
     struct provisioner_options provisioner; /* enabled is set by sim_new */
+    const struct sim_response *responses;   /* for requests of plugins; must outlive the sim */
+    size_t n_responses;
 };
 
 int sim_new(const struct sim_options *options, struct sim **ret_sim, struct err *reterr) MUST_CHECK;

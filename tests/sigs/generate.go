@@ -19,6 +19,8 @@ type testCase struct {
 	Args   map[string]any `json:"args,omitempty"`
 	Nodes  []*v1.Node     `json:"nodes"`
 	Pods   []*v1.Pod      `json:"pods"`
+	// Responses to GETs of plugins, by URL.
+	Responses map[string][]byte `json:"-"`
 }
 
 type generator struct{ *rand.Rand }

@@ -73,8 +73,16 @@ func run(berth, dir string, c *testCase) ([]attempt, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(berth, "simulate", "--controllers=false", "--survey", "--output=json", "--attempts=1",
-		"--validate=ignore", "--config="+file, "-")
+	flags := []string{"simulate", "--controllers=false", "--survey", "--output=json", "--attempts=1",
+		"--validate=ignore", "--config=" + file}
+	for url, body := range c.Responses {
+		response := filepath.Join(dir, fmt.Sprintf("response%d.json", len(flags)))
+		if err := os.WriteFile(response, body, 0o600); err != nil {
+			return nil, err
+		}
+		flags = append(flags, "--http-response="+url+"="+response)
+	}
+	cmd := exec.Command(berth, append(flags, "-")...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &stdout, &stderr
 	if err := cmd.Run(); err != nil {

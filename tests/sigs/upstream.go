@@ -105,7 +105,11 @@ func withKind(plugin string, args map[string]any) map[string]any {
 	return all
 }
 
-func newScorer(c *testCase, h framework.Handle) (framework.ScorePlugin, error) {
+// makers make the plugins that need more than a handle.
+var makers = map[string]func(*testCase, *cluster) (framework.Plugin, error){}
+
+func newScorer(c *testCase, k *cluster) (framework.ScorePlugin, error) {
+	h := k.handle
 	var plugin framework.Plugin
 	var err error
 	switch c.Plugin {
@@ -118,7 +122,10 @@ func newScorer(c *testCase, h framework.Handle) (framework.ScorePlugin, error) {
 		}
 		plugin, err = noderesources.NewAllocatable(context.Background(), args.(*config.NodeResourcesAllocatableArgs), h)
 	default:
-		return nil, fmt.Errorf("no scorer %s", c.Plugin)
+		if makers[c.Plugin] == nil {
+			return nil, fmt.Errorf("no scorer %s", c.Plugin)
+		}
+		plugin, err = makers[c.Plugin](c, k)
 	}
 	if err != nil {
 		return nil, err
@@ -128,7 +135,7 @@ func newScorer(c *testCase, h framework.Handle) (framework.ScorePlugin, error) {
 
 // score returns raw and normalized scores of the feasible nodes for the first pod of the queue.
 func (k *cluster) score(c *testCase, feasible []string) (map[string]nodeScore, error) {
-	plugin, err := newScorer(c, k.handle)
+	plugin, err := newScorer(c, k)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@
 #include "cmd/config/config_file.h"
 #include "cmd/explain/explain_output.h"
 #include "cmd/simulate/simulate_input.h"
+#include "cmd/simulate/simulate_responses.h"
 #include "codec/json.h"
 #include "engine/config/config.h"
 #include "live/call_report.h"
@@ -25,8 +26,9 @@ struct simulate {
     struct scenario *stages; /* the files, then one for each --then */
     size_t n_stages;
     struct plugin_flags plugins;
-    struct flag_custom gates_flag, files_flag, then_flag, validate_flag;
-    struct flag flags[19];
+    struct simulate_responses responses;
+    struct flag_custom gates_flag, files_flag, then_flag, validate_flag, responses_flag;
+    struct flag flags[20];
 };
 
 static const char usage[] =
@@ -356,6 +358,8 @@ static int run(struct simulate *s)
                                   .explain_bytes = s->explain ? EXPLAIN_BYTES : 0,
                                   .surveys = s->survey,
                                   .max_attempts = (uint32_t)s->attempts,
+                                  .responses = s->responses.v.v,
+                                  .n_responses = s->responses.v.n,
                                   .no_controllers = !s->controllers};
     if (good)
         r = sim_new(&options, &sim, &err);
@@ -364,6 +368,11 @@ static int run(struct simulate *s)
     if (sim && load(s)) {
         play(s, sim);
         print_result(s, sim);
+        if (sim->unanswered)
+            fprintf(stderr,
+                    "berth: a plugin asked for %s, which simulate does not do; give the response "
+                    "with --http-response URL=FILE\n",
+                    sim->unanswered);
         code = s->fail_on_pending && !all_placed(sim) ? EXIT_PENDING : EXIT_DONE;
     }
     sim_free(sim);
@@ -408,6 +417,7 @@ static void init(struct simulate *s)
     s->files_flag = (struct flag_custom){.to = &s->files, .set = add_file};
     s->then_flag = (struct flag_custom){.to = &s->then, .set = add_file};
     s->validate_flag = simulate_input_flag(&s->validation);
+    s->responses_flag = simulate_responses_flag(&s->responses);
     plugin_flags_init(&s->plugins);
     const struct flag flags[] = {
         {"Simulate", "config", '\0', FLAG_STR, &s->config_file, "FILE",
@@ -449,6 +459,11 @@ static void init(struct simulate *s)
          "Print the ResourceClaims and what was allocated for them at the end, one JSON object "
          "per line, and the pods whose claims take cpu or memory of their node.",
          false, NULL},
+        {NULL, "http-response", '\0', FLAG_CUSTOM, &s->responses_flag, "URL=FILE",
+         "File with the response to a plugin that sends a GET to this URL, for example the metrics "
+         "of a load watcher. A path such as /apis/metrics.k8s.io/v1beta1/nodes is one of the API "
+         "server. Can be repeated.",
+         false, NULL},
         {NULL, "seed", '\0', FLAG_INT, &s->seed, "N", "Seed for the scheduler's random choices.",
          false, NULL},
         {NULL, "feature-gates", '\0', FLAG_CUSTOM, &s->gates_flag, "GATES", FEATURE_GATES_HELP,
@@ -489,6 +504,7 @@ int cmd_simulate(int argc, char **argv)
     plugin_flags_release(&s.plugins);
     vec_release(&s.files);
     vec_release(&s.then);
+    simulate_responses_release(&s.responses);
     return code;
 }
 

@@ -51,6 +51,9 @@ extern const struct berth_plugin node_resources_allocatable_plugin;
 extern const struct berth_plugin pod_state_plugin;
 extern const struct berth_plugin qos_sort_plugin;
 extern const struct berth_plugin preemption_toleration_plugin;
+extern const struct berth_plugin target_load_packing_plugin;
+extern const struct berth_plugin load_variation_risk_balancing_plugin;
+extern const struct berth_plugin low_risk_over_commitment_plugin;
 
 extern const struct args_kind default_preemption_args_kind;
 extern const struct args_kind dynamic_resources_args_kind;
@@ -62,5 +65,8 @@ extern const struct args_kind preemption_toleration_args_kind;
 extern const struct args_kind service_affinity_args_kind;
 extern const struct args_kind spread_args_kind;
 extern const struct args_kind volume_binding_args_kind;
+extern const struct args_kind target_load_packing_args_kind;
+extern const struct args_kind load_variation_risk_balancing_args_kind;
+extern const struct args_kind low_risk_over_commitment_args_kind;
 
 #endif
