@@ -260,6 +260,7 @@ int loaded_plugins_add_guests(struct loaded_plugins **set, const struct schedule
         with->refs = 1;
         with->base = loaded_plugins_ref(*set);
         registry_init(&with->registry, &(*set)->registry);
+        with->registry.whole_objects = true;
     }
     for (size_t i = 0; r == 0 && i < entries.n; i++)
         r = add_guest(with, &entries.v[i], previous, reterr);

@@ -78,11 +78,7 @@ static void add_trap(const struct guest *g, const wasm_trap_t *trap, struct buf 
 {
     uint8_t code = UINT8_MAX;
     struct wasm_bytes message;
-    if (g->fault) {
-        buf_add_cstr(out, g->fault);
-    } else if (g->exited) {
-        buf_add_printf(out, "module closed with exit_code(%d)", g->exit_code);
-    } else if (g->wt->wasmtime_trap_code(trap, &code) && code == TRAP_OUT_OF_FUEL) {
+    if (g->wt->wasmtime_trap_code(trap, &code) && code == TRAP_OUT_OF_FUEL) {
         buf_add_printf(out,
                        "the call used all its fuel (%" PRIu64
                        "): the guest loops, or fuelPerCall is too small",
@@ -96,26 +92,38 @@ static void add_trap(const struct guest *g, const wasm_trap_t *trap, struct buf 
     }
 }
 
+/* Why a call ended. The library reports it as an error, a trap or both. */
+static void add_reason(const struct guest *g, const wasmtime_error_t *error,
+                       const wasm_trap_t *trap, struct buf *out)
+{
+    struct wasm_bytes message;
+    if (g->fault) {
+        buf_add_cstr(out, g->fault);
+    } else if (g->exited) {
+        buf_add_printf(out, "module closed with exit_code(%d)", g->exit_code);
+    } else if (trap) {
+        add_trap(g, trap, out);
+    } else {
+        g->wt->wasmtime_error_message(error, &message);
+        add_line(out, &message);
+        g->wt->wasm_byte_vec_delete(&message);
+    }
+}
+
 /* "wasm: filter error: what the guest printed\nwhy", upstream's decorateError. Frees both. */
 static int fail(struct guest *g, const char *fn, wasmtime_error_t *error, wasm_trap_t *trap,
                 struct buf *out)
 {
-    struct wasm_bytes message;
     buf_add_printf(out, "wasm: %s error: ", fn);
     if (g->printed.n) {
         buf_add_str(out, buf_str(&g->printed));
         buf_add_char(out, '\n');
     }
-    if (trap) {
-        add_trap(g, trap, out);
+    add_reason(g, error, trap, out);
+    if (trap)
         g->wt->wasm_trap_delete(trap);
-    }
-    if (error) {
-        g->wt->wasmtime_error_message(error, &message);
-        add_line(out, &message);
-        g->wt->wasm_byte_vec_delete(&message);
+    if (error)
         g->wt->wasmtime_error_delete(error);
-    }
     g->broken = true;
     return -EINVAL;
 }

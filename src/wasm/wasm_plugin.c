@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wasm/wasm_plugin.h"
 
+#include "base/map.h"
 #include "codec/json_value.h"
 #include "engine/framework/profile.h"
 #include "wasm/guest_pool.h"
@@ -405,31 +406,42 @@ static enum berth_code score(void *self, const struct berth_cycle *cycle,
     return code;
 }
 
-/* Reads {"node": score, …}; every node must be there. False and *error otherwise. */
-static bool read_scores(const struct guest_input *in, struct str json, int64_t *scores,
+/*
+ * Reads {"node": score, …}. An empty list means the scores as they are; otherwise every node must
+ * be there. False and *error if it is not.
+ */
+static bool read_scores(const struct guest_input *in, struct json_value *tree, int64_t *scores,
                         struct buf *error)
+{
+    struct map by_name = MAP_INIT;
+    bool good = true;
+    for (size_t i = 0; i < tree->n_members; i++)
+        map_put(&by_name, tree->members[i].key, &tree->members[i].value);
+    for (size_t i = 0; good && i < in->n; i++) {
+        struct str name = str_of(in->columns->nodes[in->slots[i]]->name);
+        const struct json_value *v = map_get(&by_name, name);
+        good = v && v->kind == JSON_NUMBER && str_to_i64(v->text, &scores[i]);
+        if (!good)
+            buf_add_printf(error, "wasm: normalizescore error: node %.*s has no integer score",
+                           STR_ARG(name));
+    }
+    map_release(&by_name);
+    return good;
+}
+
+static bool parse_scores(const struct guest_input *in, struct str json, int64_t *scores,
+                         struct buf *error)
 {
     struct arena a;
     struct json_value tree;
     struct err err;
-    bool good = true;
     arena_init(&a, 0);
-    if (json_parse(json, 0, &a, &tree, &err) < 0 || tree.kind != JSON_OBJECT) {
+    bool good = json_parse(json, 0, &a, &tree, &err) == 0 &&
+                (tree.kind == JSON_OBJECT || tree.kind == JSON_NULL);
+    if (!good)
         buf_add_cstr(error, "wasm: normalizescore error: the scores are not a JSON object");
-        good = false;
-    }
-    /* The members in the order of the nodes are the rule; others are searched for. */
-    for (size_t i = 0; good && i < in->n; i++) {
-        struct str name = str_of(in->columns->nodes[in->slots[i]]->name);
-        const struct json_value *v = i < tree.n_members && str_eq(tree.members[i].key, name)
-                                         ? &tree.members[i].value
-                                         : json_get(&tree, name);
-        if (!v || v->kind != JSON_NUMBER || !str_to_i64(v->text, &scores[i])) {
-            buf_add_printf(error, "wasm: normalizescore error: node %.*s has no integer score",
-                           STR_ARG(name));
-            good = false;
-        }
-    }
+    else if (tree.kind == JSON_OBJECT && tree.n_members)
+        good = read_scores(in, &tree, scores, error);
     arena_release(&a);
     return good;
 }
@@ -447,7 +459,7 @@ static enum berth_code normalize(void *self, const struct berth_cycle *cycle,
         return fail(p, status, &error);
     struct str list = buf_str(&c.guest->out.scores);
     enum berth_code code = result(p, &c, (int32_t)c.value, GUEST_NORMALIZESCORE, status);
-    if (code == BERTH_SUCCESS && list.n && !read_scores(&in, list, scores, &error))
+    if (code == BERTH_SUCCESS && list.n && !parse_scores(&in, list, scores, &error))
         code = fail(p, status, &error);
     call_done(&c);
     return code;
