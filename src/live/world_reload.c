@@ -83,7 +83,9 @@ size_t world_parallelism(const struct scheduler_config *config)
 
 static unsigned flags_for(const struct world_setup *s, enum kind_id kind)
 {
-    return s->extenders ? extenders_object_flags(s->extenders, kind) : 0;
+    bool whole = s->registry->whole_objects && (kind == KIND_POD || kind == KIND_NODE);
+    return (s->extenders ? extenders_object_flags(s->extenders, kind) : 0) |
+           (whole ? OBJECT_KEEP_WIRE : 0);
 }
 
 unsigned world_object_flags(const struct world *w, enum kind_id kind)

@@ -4,7 +4,9 @@
 #include <dirent.h>
 
 #include "kube/file.h"
+#include "loader/guest_config.h"
 #include "plugins/registry.h"
+#include "wasm/wasm_plugin.h"
 
 static const struct berth_plugin *const none[] = {NULL};
 static const struct berth_plugin *const *compiled_in = none;
@@ -87,9 +89,18 @@ uint64_t plugin_sources_stamp(const struct plugin_sources *s)
 
 /* --- sets ------------------------------------------------------------------------------------- */
 
+/* The set that has the files. */
+static const struct loaded_plugins *without_guests(const struct loaded_plugins *set)
+{
+    while (set && set->base)
+        set = set->base;
+    return set;
+}
+
 static struct plugin_file *find_same(const struct loaded_plugins *set, const char *path,
                                      struct str bytes)
 {
+    set = without_guests(set);
     for (size_t i = 0; set && i < set->files.n; i++)
         if (strcmp(set->files.v[i]->path, path) == 0 && plugin_file_is(set->files.v[i], bytes))
             return set->files.v[i];
@@ -98,6 +109,7 @@ static struct plugin_file *find_same(const struct loaded_plugins *set, const cha
 
 const char *loaded_plugins_path(const struct loaded_plugins *set, struct str plugin)
 {
+    set = without_guests(set);
     for (size_t i = 0; i < set->files.n; i++)
         for (size_t k = 0; set->files.v[i]->plugins[k]; k++)
             if (str_is(plugin, set->files.v[i]->plugins[k]->name))
@@ -168,6 +180,8 @@ int loaded_plugins_new(const struct plugin_sources *sources, const struct loaded
 
 bool loaded_plugins_eq(const struct loaded_plugins *a, const struct loaded_plugins *b)
 {
+    a = without_guests(a);
+    b = without_guests(b);
     if (a->files.n != b->files.n)
         return false;
     for (size_t i = 0; i < a->files.n; i++)
@@ -187,9 +201,78 @@ struct loaded_plugins *loaded_plugins_unref(struct loaded_plugins *set)
     if (!set || --set->refs)
         return NULL;
     registry_release(&set->registry);
+    for (size_t i = 0; i < set->guests.n; i++)
+        wasm_module_unref(set->guests.v[i]);
+    vec_release(&set->guests);
+    loaded_plugins_unref(set->base);
     for (size_t i = 0; i < set->files.n; i++)
         plugin_file_unref(set->files.v[i]);
     vec_release(&set->files);
     free(set);
     return NULL;
+}
+
+/* --- guests ----------------------------------------------------------------------------------- */
+
+struct loaded_plugins *loaded_plugins_without_guests(struct loaded_plugins *set)
+{
+    while (set->base)
+        set = set->base;
+    return set;
+}
+
+static struct wasm_module *find_module(const struct loaded_plugins *set, struct str name,
+                                       struct str bytes)
+{
+    for (size_t i = 0; set && i < set->guests.n; i++)
+        if (str_is(name, set->guests.v[i]->name) && str_eq(set->guests.v[i]->bytes, bytes))
+            return wasm_module_ref(set->guests.v[i]);
+    return NULL;
+}
+
+static int add_guest(struct loaded_plugins *set, const struct guest_entry *entry,
+                     const struct loaded_plugins *previous, struct err *reterr)
+{
+    struct buf bytes = BUF_INIT;
+    struct wasm_module *module = NULL;
+    int r = guest_url_read(entry->url, &bytes, reterr);
+    if (r == 0)
+        module = find_module(previous, entry->name, buf_str(&bytes));
+    if (r == 0 && !module)
+        r = wasm_plugin_load(entry->name, buf_str(&bytes), &module, reterr);
+    buf_release(&bytes);
+    if (r < 0)
+        return err_prefix(reterr, r, "initializing plugin \"%.*s\"", STR_ARG(entry->name));
+    vec_push(&set->guests, module);
+    return registry_register(&set->registry, &module->plugin, reterr);
+}
+
+int loaded_plugins_add_guests(struct loaded_plugins **set, const struct scheduler_config *config,
+                              const struct loaded_plugins *previous, struct err *reterr)
+{
+    struct loaded_plugins *with = NULL;
+    guest_entries entries = {0};
+    struct arena a;
+    arena_init(&a, 0);
+    int r = guest_config_find(config, &(*set)->registry, &a, &entries, reterr);
+    if (r == 0 && entries.n) {
+        with = xnew(struct loaded_plugins);
+        with->refs = 1;
+        with->base = loaded_plugins_ref(*set);
+        registry_init(&with->registry, &(*set)->registry);
+        with->registry.whole_objects = true;
+    }
+    for (size_t i = 0; r == 0 && i < entries.n; i++)
+        r = add_guest(with, &entries.v[i], previous, reterr);
+    vec_release(&entries);
+    arena_release(&a);
+    if (r < 0) {
+        loaded_plugins_unref(with);
+        return r;
+    }
+    if (with) {
+        loaded_plugins_unref(*set);
+        *set = with;
+    }
+    return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * loaded_plugins.h - all plugins that a program can use: in-tree ones, those compiled into it, and
- * those of shared objects (--plugin, --plugin-dir).
+ * those of shared objects (--plugin, --plugin-dir), and the WebAssembly guests of a configuration.
  *
  * Purpose:   one registry for a command. A running scheduler makes another set when a file has
  *            changed; files that have not changed are shared between both, so that their plugins
@@ -16,6 +16,7 @@
 #include "base/vec.h"
 #include "engine/config/registry.h"
 #include "loader/plugin_file.h"
+#include "wasm/module.h"
 
 /* Plugins that are compiled into this program: see berth/scheduler.h. Set once at start. */
 void compiled_in_plugins_set(const struct berth_plugin *const *plugins);
@@ -32,6 +33,9 @@ struct loaded_plugins {
     unsigned refs;
     struct registry registry;
     VEC(struct plugin_file *) files;
+    /* A set with guests: the set that they were added to. */
+    struct loaded_plugins *base;
+    VEC(struct wasm_module *) guests;
 };
 
 /* previous: NULL, or a set whose unchanged files are used again. */
@@ -40,9 +44,17 @@ int loaded_plugins_new(const struct plugin_sources *sources, const struct loaded
 struct loaded_plugins *loaded_plugins_ref(struct loaded_plugins *set);
 /* NULL is allowed. Returns NULL. */
 struct loaded_plugins *loaded_plugins_unref(struct loaded_plugins *set);
-/* The path of the file that a plugin comes from; NULL: it is compiled in. */
+/*
+ * Loads the guests that the configuration names. If there are any, *set is replaced by a set that
+ * has them as well. Modules that have not changed are those of previous, which may be NULL.
+ */
+int loaded_plugins_add_guests(struct loaded_plugins **set, const struct scheduler_config *config,
+                              const struct loaded_plugins *previous, struct err *reterr) MUST_CHECK;
+/* The set without guests. */
+struct loaded_plugins *loaded_plugins_without_guests(struct loaded_plugins *set);
+/* The path of the file that a plugin comes from; NULL: it is compiled in, or a guest. */
 const char *loaded_plugins_path(const struct loaded_plugins *set, struct str plugin);
-/* Whether both have the same files, in the same versions. */
+/* Whether both have the same files, in the same versions; guests do not count. */
 bool loaded_plugins_eq(const struct loaded_plugins *a, const struct loaded_plugins *b);
 
 /*

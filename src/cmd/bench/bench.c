@@ -9,7 +9,7 @@
 #include "codec/json.h"
 #include "engine/engine.h"
 #include "engine/ports/abi.h"
-#include "plugins/registry.h"
+#include "loader/loaded_plugins.h"
 #include "sim/sim_api.h"
 
 #define MAX_RUNS 101
@@ -21,6 +21,7 @@ struct bench {
     struct features features;
     VEC(const struct bench_row *) rows; /* none: all */
     struct arena arena;
+    struct loaded_plugins *plugins; /* in-tree ones and guests */
     struct scheduler_config config;
     struct flag_custom rows_flag, gates_flag;
     struct flag flags[10];
@@ -226,7 +227,7 @@ static int64_t run_once(const struct bench *b, const struct bench_objects *o, bo
     struct engine *engine;
     struct engine_options options = {
         .config = &b->config,
-        .registry = &in_tree_registry,
+        .registry = &b->plugins->registry,
         .features = &b->features,
         .metrics = metrics,
         .seed = 1,
@@ -448,7 +449,7 @@ static bool load_config(struct bench *b)
 {
     struct buf lines = BUF_INIT;
     config_default(&b->config, &b->arena);
-    bool ok = !*b->config_file || config_file_use(b->config_file, &in_tree_registry, &b->features,
+    bool ok = !*b->config_file || config_file_use(b->config_file, &b->plugins, &b->features,
                                                   &b->arena, &b->config, &lines);
     if (ok && b->config.extenders.n) {
         buf_add_printf(&lines, "%s: extenders: not supported by bench; remove them\n",
@@ -476,6 +477,8 @@ static int run(struct bench *b, int argc, char **argv)
                         MAX_RUNS);
     if (strcmp(b->output, "table") != 0 && strcmp(b->output, "json") != 0)
         return cmd_fail(EXIT_USAGE, "--output: \"%s\" is not one of table or json", b->output);
+    if (loaded_plugins_new(&(struct plugin_sources){0}, NULL, &b->plugins, &err) < 0)
+        return cmd_fail(EXIT_FAILED, "%s", err.msg);
     if (!load_config(b))
         return EXIT_FAILED;
     bool all = b->rows.n == 0;
@@ -490,6 +493,7 @@ int cmd_bench(int argc, char **argv)
     init(&b);
     arena_init(&b.arena, 0);
     int code = run(&b, argc, argv);
+    loaded_plugins_unref(b.plugins);
     vec_release(&b.rows);
     arena_release(&b.arena);
     return code;

@@ -11,7 +11,7 @@ struct config_command {
     const char *output;
     bool help;
     struct features features;
-    const struct registry *registry;
+    struct loaded_plugins *loaded;
     struct arena arena;
     struct plugin_flags plugins;
     struct flag_custom gates_flag;
@@ -45,7 +45,8 @@ static void note_legacy(const struct config_command *c, const struct scheduler_c
         char where[64] = "";
         if (!config->profiles.v[i].from_policy)
             snprintf(where, sizeof(where), ": profiles[%zu]", i);
-        if (profile_plan_init(&plan, c->registry, &c->features, &config->profiles.v[i], &err) < 0)
+        if (profile_plan_init(&plan, &c->loaded->registry, &c->features, &config->profiles.v[i],
+                              &err) < 0)
             continue;
         for (size_t k = 0; k < plan.needed.n; k++)
             if (plugin_is_removed(plan.needed.v[k]))
@@ -60,10 +61,14 @@ static void note_legacy(const struct config_command *c, const struct scheduler_c
 }
 
 /* Prints errors to standard error. */
-static bool check(const struct config_command *c, const struct scheduler_config *config)
+static bool check(struct config_command *c, const struct scheduler_config *config)
 {
     struct buf lines = BUF_INIT;
-    bool ok = config_file_check(config, c->registry, &c->features, &lines);
+    struct err err;
+    bool ok = loaded_plugins_add_guests(&c->loaded, config, NULL, &err) == 0;
+    if (!ok)
+        buf_add_printf(&lines, "%s\n", err.msg);
+    ok = ok && config_file_check(config, &c->loaded->registry, &c->features, &lines);
     config_file_print(&lines);
     buf_release(&lines);
     return ok;
@@ -73,7 +78,7 @@ static bool check(const struct config_command *c, const struct scheduler_config 
 static bool load(struct config_command *c, const char *file, struct scheduler_config *ret_config)
 {
     struct buf lines = BUF_INIT;
-    bool ok = config_file_use(file, c->registry, &c->features, &c->arena, ret_config, &lines);
+    bool ok = config_file_use(file, &c->loaded, &c->features, &c->arena, ret_config, &lines);
     config_file_print(&lines);
     buf_release(&lines);
     return ok;
@@ -124,7 +129,8 @@ static bool validate_one(struct config_command *c, const char *file)
 {
     struct scheduler_config config;
     struct buf lines = BUF_INIT;
-    bool ok = config_file_use(file, c->registry, &c->features, &c->arena, &config, &lines);
+    struct loaded_plugins *plugins = loaded_plugins_ref(c->loaded);
+    bool ok = config_file_use(file, &plugins, &c->features, &c->arena, &config, &lines);
     fputs(buf_cstr(&lines), stdout);
     if (ok)
         print_valid(&config);
@@ -133,6 +139,7 @@ static bool validate_one(struct config_command *c, const char *file)
                 "berth: warning: %s:%u: only the first document is read; this one is ignored\n",
                 config.file, config.unread_line);
     buf_release(&lines);
+    loaded_plugins_unref(plugins);
     return ok;
 }
 
@@ -161,7 +168,7 @@ static int diff(struct config_command *c, char **files, int n)
     if (!ok)
         return EXIT_FAILED;
     struct buf out = BUF_INIT;
-    config_diff(&configs[0], &configs[1], c->registry, &c->features, json, &out);
+    config_diff(&configs[0], &configs[1], &c->loaded->registry, &c->features, json, &out);
     fwrite(out.p, 1, out.n, stdout);
     buf_release(&out);
     return EXIT_DONE;
@@ -232,11 +239,9 @@ int cmd_config(int argc, char **argv)
     if (c.help)
         return cmd_help(usage, c.flags, ARRAY_LEN(c.flags));
     arena_init(&c.arena, 4096);
-    struct loaded_plugins *plugins = NULL;
-    int r = loaded_plugins_new(&c.plugins.sources, NULL, &plugins, &err);
-    c.registry = r < 0 ? NULL : &plugins->registry;
+    int r = loaded_plugins_new(&c.plugins.sources, NULL, &c.loaded, &err);
     int code = r < 0 ? cmd_fail(EXIT_FAILED, "%s", err.msg) : run(&c, argv + 1, n);
-    loaded_plugins_unref(plugins);
+    loaded_plugins_unref(c.loaded);
     plugin_flags_release(&c.plugins);
     arena_release(&c.arena);
     return code;

@@ -191,16 +191,17 @@ bool config_file_check(const struct scheduler_config *config, const struct regis
     return ok;
 }
 
-bool config_file_use(const char *path, const struct registry *registry,
+bool config_file_use(const char *path, struct loaded_plugins **plugins,
                      const struct features *features, struct arena *a,
                      struct scheduler_config *ret_config, struct buf *lines)
 {
     struct err err;
-    if (config_file_load(path, a, ret_config, &err) < 0) {
+    if (config_file_load(path, a, ret_config, &err) < 0 ||
+        loaded_plugins_add_guests(plugins, ret_config, NULL, &err) < 0) {
         buf_add_printf(lines, "%s\n", err.msg);
         return false;
     }
-    return config_file_check(ret_config, registry, features, lines);
+    return config_file_check(ret_config, &(*plugins)->registry, features, lines);
 }
 
 void config_file_print(const struct buf *lines)

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "engine/config/config.h"
+#include "loader/loaded_plugins.h"
 
 /* The largest file that is accepted. */
 #define CONFIG_MAX_FILE ((size_t)32 << 20)
@@ -46,8 +47,11 @@ int config_file_load(const char *path, struct arena *a, struct scheduler_config 
 bool config_file_check(const struct scheduler_config *config, const struct registry *registry,
                        const struct features *features, struct buf *lines);
 
-/* Loads and checks a file. Appends lines and returns false on failure. */
-bool config_file_use(const char *path, const struct registry *registry,
+/*
+ * Loads and checks a file, and adds its guests to the plugins (loaded_plugins_add_guests). Appends
+ * lines and returns false on failure.
+ */
+bool config_file_use(const char *path, struct loaded_plugins **plugins,
                      const struct features *features, struct arena *a,
                      struct scheduler_config *ret_config, struct buf *lines);
 

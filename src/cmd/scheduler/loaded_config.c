@@ -119,7 +119,8 @@ static struct str read_source(const struct scheduler_options *o, struct arena *a
     return source;
 }
 
-static int load(const struct scheduler_options *o, struct loaded_config *l, struct err *reterr)
+static int load(const struct scheduler_options *o, const struct loaded_plugins *previous,
+                struct loaded_config *l, struct err *reterr)
 {
     int r = 0;
     l->source = read_source(o, &l->arena);
@@ -131,6 +132,8 @@ static int load(const struct scheduler_options *o, struct loaded_config *l, stru
     }
     if (r == 0)
         r = retired_apply(o, &l->arena, &l->config, reterr);
+    if (r == 0)
+        r = loaded_plugins_add_guests(&l->plugins, &l->config, previous, reterr);
     if (r == 0)
         apply_leader_flags(o, &l->config.leader_election);
     if (r == 0 && !*o->config_file)
@@ -150,8 +153,8 @@ static struct loaded_config *make(struct loaded_plugins *plugins)
 int loaded_config_new(const struct scheduler_options *options, struct loaded_plugins *plugins,
                       struct loaded_config **ret_loaded, struct err *reterr)
 {
-    struct loaded_config *l = make(plugins);
-    int r = load(options, l, reterr);
+    struct loaded_config *l = make(loaded_plugins_without_guests(plugins));
+    int r = load(options, plugins, l, reterr);
     if (r < 0)
         loaded_config_unref(l);
     else
@@ -159,15 +162,20 @@ int loaded_config_new(const struct scheduler_options *options, struct loaded_plu
     return r;
 }
 
-struct loaded_config *loaded_config_with(struct loaded_config *loaded,
-                                         struct loaded_plugins *plugins)
+int loaded_config_with(struct loaded_config *loaded, struct loaded_plugins *plugins,
+                       struct loaded_config **ret_loaded, struct err *reterr)
 {
     struct loaded_config *l = make(plugins);
     l->base = loaded->base ? loaded->base : loaded;
     l->base->refs++;
     l->config = loaded->config;
     l->source = loaded->source;
-    return l;
+    int r = loaded_plugins_add_guests(&l->plugins, &l->config, loaded->plugins, reterr);
+    if (r < 0)
+        loaded_config_unref(l);
+    else
+        *ret_loaded = l;
+    return r;
 }
 
 struct loaded_config *loaded_config_unref(struct loaded_config *l)

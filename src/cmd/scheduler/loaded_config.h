@@ -23,12 +23,15 @@ struct loaded_config {
     struct str source;              /* the bytes of its files, read right before they were loaded */
 };
 
-/* Reads the configuration. Takes its own reference to the plugins. */
+/*
+ * Reads the configuration. Takes its own reference to the plugins, and adds the configuration's
+ * guests; those that the plugins have, and that have not changed, are used again.
+ */
 int loaded_config_new(const struct scheduler_options *options, struct loaded_plugins *plugins,
                       struct loaded_config **ret_loaded, struct err *reterr) MUST_CHECK;
 /* The same configuration with other plugins. */
-struct loaded_config *loaded_config_with(struct loaded_config *loaded,
-                                         struct loaded_plugins *plugins);
+int loaded_config_with(struct loaded_config *loaded, struct loaded_plugins *plugins,
+                       struct loaded_config **ret_loaded, struct err *reterr) MUST_CHECK;
 /* Gives up a reference. NULL is allowed. Returns NULL. */
 struct loaded_config *loaded_config_unref(struct loaded_config *loaded);
 

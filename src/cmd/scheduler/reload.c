@@ -119,7 +119,7 @@ static const struct plugin_file *file_of(const struct loaded_plugins *set, const
 static void log_plugins(const struct reloader *r, const struct loaded_plugins *now,
                         const struct reload_result *result)
 {
-    const struct loaded_plugins *before = r->running->plugins;
+    const struct loaded_plugins *before = loaded_plugins_without_guests(r->running->plugins);
     for (size_t i = 0; i < now->files.n; i++) {
         const struct plugin_file *old = file_of(before, now->files.v[i]->path);
         if (old != now->files.v[i])
@@ -148,7 +148,8 @@ void reloader_on_reloaded(struct reloader *r, void *owner, const struct reload_r
                           const struct err *err)
 {
     struct loaded_config *l = owner;
-    bool other_config = !l->base, other_plugins = l->plugins != r->running->plugins;
+    bool other_config = !l->base;
+    bool other_plugins = !loaded_plugins_eq(l->plugins, r->running->plugins);
     if (err) {
         if (other_plugins)
             refuse_plugins(r, err->msg);
@@ -159,7 +160,7 @@ void reloader_on_reloaded(struct reloader *r, void *owner, const struct reload_r
     }
     if (other_plugins) {
         count_plugins(r, true);
-        log_plugins(r, l->plugins, result);
+        log_plugins(r, loaded_plugins_without_guests(l->plugins), result);
     }
     if (other_config) {
         count(r, true);
@@ -275,7 +276,11 @@ static void load(struct reloader *r, bool config, bool plugins)
     bool used = config && load_config(r, set ? set : r->latest->plugins);
     if (set && !used) {
         struct buf why = BUF_INIT;
-        if (!use(r, loaded_config_with(r->latest, set), &why))
+        struct loaded_config *l;
+        struct err err;
+        if (loaded_config_with(r->latest, set, &l, &err) < 0)
+            refuse_plugins(r, err.msg);
+        else if (!use(r, l, &why))
             refuse_plugins(r, buf_cstr(&why));
         buf_release(&why);
     }

@@ -63,12 +63,12 @@ static const char usage[] =
 #define EXPLAIN_BYTES ((size_t)1 << 30)
 
 /* Prints errors. */
-static bool load_config(struct simulate *s, const struct registry *registry)
+static bool load_config(struct simulate *s, struct loaded_plugins **plugins)
 {
     struct buf lines = BUF_INIT;
     config_default(&s->config, &s->arena);
-    bool ok = !*s->config_file || config_file_use(s->config_file, registry, &s->features, &s->arena,
-                                                  &s->config, &lines);
+    bool ok = !*s->config_file ||
+              config_file_use(s->config_file, plugins, &s->features, &s->arena, &s->config, &lines);
     if (ok && s->config.extenders.n) {
         buf_add_printf(&lines,
                        "%s: extenders: not supported by simulate; remove them to simulate "
@@ -350,7 +350,7 @@ static int run(struct simulate *s)
     int r = loaded_plugins_new(&s->plugins.sources, NULL, &plugins, &err);
     if (r < 0)
         return cmd_fail(EXIT_FAILED, "%s", err.msg);
-    bool good = load_config(s, &plugins->registry);
+    bool good = load_config(s, &plugins);
     struct sim_options options = {.config = &s->config,
                                   .registry = &plugins->registry,
                                   .features = &s->features,

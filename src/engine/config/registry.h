@@ -35,6 +35,7 @@ struct registry {
     size_t n_gated;
     const struct args_kind *const *args; /* kinds of arguments, NULL-terminated; NULL: unknown */
     struct registered_plugin *owned;     /* copies, of registry_register */
+    bool whole_objects; /* a plugin reads fields of pods and nodes that berth does not keep */
 };
 
 /* A copy of base that may change; it borrows base's defaults. */
