@@ -252,6 +252,16 @@ void engine_work_drop(struct engine_work *work)
     work->done(work, true);
 }
 
+void engine_begin_listing(struct engine *e)
+{
+    queue_begin_listing(&e->queue);
+}
+
+void engine_end_listing(struct engine *e)
+{
+    queue_end_listing(&e->queue, engine_now(e));
+}
+
 void engine_kind_synced(struct engine *e, const struct kind *kind)
 {
     e->framework.unsynced[kind->id] = false;

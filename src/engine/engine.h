@@ -48,6 +48,12 @@ struct engine *engine_free(struct engine *engine);
  * other than nodes and pods are kept for plugins to look up.
  */
 void engine_object_changed(struct engine *engine, struct object *before, struct object *after);
+/*
+ * Between these two calls the objects of the initial lists arrive, and no pod is attempted: what
+ * they change for waiting pods is found out at the end, once per pod.
+ */
+void engine_begin_listing(struct engine *engine);
+void engine_end_listing(struct engine *engine);
 /* The outcome of the write with this id. */
 void engine_write_done(struct engine *engine, uint64_t id, const struct write_result *result);
 /* The answer to the extender call with this id. Every call must be answered, if only by an error.

@@ -108,6 +108,7 @@ static int make_parts(struct world *w, const struct world_options *o, struct err
     if (r == 0) {
         engine_set_verbosity(w->engine, log_threshold());
         engine_log_plugins(w->engine);
+        engine_begin_listing(w->engine);
     }
     if (r == 0)
         r = rest_client_new(w->loop, o->kube, &rest, &w->client, reterr);

@@ -166,6 +166,9 @@ static void read_msg(struct world *w, struct engine_msg *msg)
     case ENGINE_MSG_API_DONE:
         world_answer_api_call(w, msg);
         break;
+    case ENGINE_MSG_LISTED:
+        engine_end_listing(w->engine);
+        break;
     case ENGINE_MSG_SCHEDULE:
         w->may_schedule = true;
         break;

@@ -47,6 +47,7 @@ enum engine_msg_kind {
     ENGINE_MSG_WRITE_DONE,
     ENGINE_MSG_EXTENDER_DONE,
     ENGINE_MSG_API_DONE,
+    ENGINE_MSG_LISTED, /* the initial lists are complete */
     ENGINE_MSG_SCHEDULE,
     ENGINE_MSG_CLOSE, /* attempt no further pods; bindings in flight continue */
     ENGINE_MSG_EXPLAIN,

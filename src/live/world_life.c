@@ -38,6 +38,7 @@ void world_on_synced(void *ctx)
 {
     struct world *w = ctx;
     log_info(3, "Handlers synced");
+    world_post_msg(w, &(struct engine_msg){.kind = ENGINE_MSG_LISTED});
     if (delays_cache(w))
         log_info(0, "Sync completed");
     else if (w->elector && w->ending == ENDING_NONE)

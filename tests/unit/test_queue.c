@@ -691,6 +691,34 @@ static void only_events_of_its_gate_wake_a_gated_pod(void **state)
     bench_release(&b);
 }
 
+/* However many objects arrive in the initial lists, and in whatever order. */
+static void gates_are_asked_once_after_the_initial_lists(void **state)
+{
+    BENCH(b);
+    b.world.closed[GATE][0] = b.world.closed[GATE][1] = true;
+    queue_begin_listing(&b.q);
+    add(&b, 0);
+    add_to(&b, 0, 1, 2); /* with a nominated node */
+    add(&b, 2);
+    assert_int_equal(place_of(&b, 2), QUEUE_ACTIVE);
+    vec_clear(&b.gates_asked);
+    b.world.closed[GATE][1] = false;
+    for (int i = 0; i < 10; i++)
+        happens(&b, BERTH_RESOURCE_NODE, BERTH_ACTION_ADD, 0);
+    assert_int_equal(b.gates_asked.n, 0);
+    assert_int_equal(place_of(&b, 1), QUEUE_UNSCHEDULABLE);
+
+    queue_end_listing(&b.q, b.now);
+    ASSERT_ASKED(&b, GATE, GATE_TWO, GATE_ANYTHING, GATE);
+    assert_int_equal(place_of(&b, 0), QUEUE_UNSCHEDULABLE);
+    assert_int_equal(place_of(&b, 1), QUEUE_ACTIVE);
+    assert_true(str_is(nominator_node_of(&b.q.nominator, uid_of(1)), "n1"));
+    b.world.closed[GATE][0] = false;
+    happens(&b, BERTH_RESOURCE_NODE, BERTH_ACTION_ADD, 0);
+    assert_int_equal(place_of(&b, 0), QUEUE_ACTIVE);
+    bench_release(&b);
+}
+
 static void a_gate_is_asked_on_the_way_to_backoff_and_not_again(void **state)
 {
     BENCH(b);
@@ -1568,6 +1596,7 @@ int main(void)
         cmocka_unit_test(pods_in_flight_learn_of_the_end_of_long_stays),
         cmocka_unit_test(every_gate_must_be_open_and_the_closed_one_is_asked_first),
         cmocka_unit_test(only_events_of_its_gate_wake_a_gated_pod),
+        cmocka_unit_test(gates_are_asked_once_after_the_initial_lists),
         cmocka_unit_test(a_gate_is_asked_on_the_way_to_backoff_and_not_again),
         cmocka_unit_test(a_broken_pod_that_was_gated_backs_off_with_the_rejected),
         cmocka_unit_test(hints_decide_where_a_pod_goes),

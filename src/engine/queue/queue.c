@@ -289,6 +289,28 @@ void queue_check_gates(struct queue *q, struct berth_queued_pod *qp,
 
 /* --- objects ---------------------------------------------------------------------------------- */
 
+/* Upstream: PreEnqueue and moveToActiveQ, which also adds the nomination: a gated pod has none. */
+static void enter(struct queue *q, struct berth_queued_pod *qp, int64_t now)
+{
+    queue_place(q, qp, QUEUE_AT_ONCE, &pod_added, now);
+    if (qp->place == QUEUE_ACTIVE)
+        nominator_set(&q->nominator, qp->pod, qp->pod->pod->status.nominated_node_name);
+}
+
+void queue_begin_listing(struct queue *q)
+{
+    q->listing = true;
+}
+
+void queue_end_listing(struct queue *q, int64_t now)
+{
+    q->listing = false;
+    /* Backwards: the last pod, which has been visited, takes the index of one that leaves. */
+    for (size_t i = q->unschedulable.n; i-- > 0;)
+        if (q->unschedulable.v[i]->gate)
+            enter(q, q->unschedulable.v[i], now);
+}
+
 void queue_add(struct queue *q, struct berth_pod *pod, struct profile *profile, int64_t now)
 {
     struct berth_queued_pod *qp = xnew(struct berth_queued_pod);
@@ -299,10 +321,7 @@ void queue_add(struct queue *q, struct berth_pod *pod, struct profile *profile, 
     struct berth_queued_pod *other = map_put(&q->by_key, pod_info_key(pod), qp);
     INVARIANT(!other);
     (void)other;
-    queue_place(q, qp, QUEUE_AT_ONCE, &pod_added, now);
-    /* A gated pod nominates no node (upstream: moveToActiveQ adds the nomination). */
-    if (qp->place == QUEUE_ACTIVE)
-        nominator_set(&q->nominator, pod, pod->pod->status.nominated_node_name);
+    enter(q, qp, now);
 }
 
 struct berth_queued_pod *queue_get(const struct queue *q, struct str key)
@@ -527,6 +546,8 @@ static bool is_meant(const struct berth_queued_pod *qp, const struct cluster_eve
 /* Upstream: movePodsToActiveOrBackoffQueue. */
 void queue_event(struct queue *q, const struct cluster_event *event, int64_t now)
 {
+    if (q->listing)
+        return;
     if (!queue_is_of_interest(q, event)) {
         if (queue_logs(q, 6))
             queue_log_not_of_interest(q, event);

@@ -70,6 +70,7 @@ struct queue {
     VEC(struct cluster_event) events; /* since the first pod in flight was popped */
     VEC(struct hint_count) hints;     /* with metrics: as registrar.events */
     bool sampled;                     /* with metrics: time each PreEnqueue plugin */
+    bool listing;                     /* between queue_begin_listing and queue_end_listing */
     uint64_t events_base;             /* number of events.v[0] */
 };
 
@@ -96,6 +97,14 @@ struct queue_followed {
 };
 struct queue_followed queue_follow_profiles(struct queue *q, queue_successor_fn *fn, void *ctx,
                                             int64_t now);
+
+/*
+ * Between these two calls the objects of the initial lists arrive, in any order. Events move no
+ * pods then: each of n objects would look at each of n gated pods. In the end all gated pods are
+ * looked at once.
+ */
+void queue_begin_listing(struct queue *q);
+void queue_end_listing(struct queue *q, int64_t now);
 
 /* A pod without a node was added. */
 void queue_add(struct queue *q, struct berth_pod *pod, struct profile *profile, int64_t now);
