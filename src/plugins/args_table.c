@@ -18,5 +18,6 @@ const struct args_kind *const in_tree_args[] = {
     &allocation_args_kinds[SCORING_MOST_ALLOCATED],
     &allocation_args_kinds[SCORING_REQUESTED_TO_CAPACITY_RATIO],
     &node_resources_allocatable_args_kind,
+    &coscheduling_args_kind,
     NULL,
 };

@@ -41,6 +41,7 @@ static const struct berth_plugin *const plugins[] = {
     &node_resources_allocatable_plugin,
     &pod_state_plugin,
     &qos_sort_plugin,
+    &coscheduling_plugin,
     NULL,
 };
 

@@ -50,7 +50,9 @@ extern const struct berth_plugin cinder_limits_plugin;
 extern const struct berth_plugin node_resources_allocatable_plugin;
 extern const struct berth_plugin pod_state_plugin;
 extern const struct berth_plugin qos_sort_plugin;
+extern const struct berth_plugin coscheduling_plugin;
 
+extern const struct args_kind coscheduling_args_kind;
 extern const struct args_kind default_preemption_args_kind;
 extern const struct args_kind dynamic_resources_args_kind;
 extern const struct args_kind inter_pod_affinity_args_kind;
