@@ -7,6 +7,7 @@ BERTH_GROUPS=groups,room,size sets the size of the largest test.
 
 import contextlib
 import os
+import signal
 
 import berth
 from berth import PODS, TIMEOUT, add_nodes, add_pods, make_node, make_pod, wait_bound, wait_for
@@ -193,6 +194,68 @@ def many_interleaved_groups_all_finish(c):
             finished.add(name)
     equal(len(finished), groups, "groups that finished")
     check(most > room // 2, f"at most {most} groups ran at a time")
+    berth.stop(p)
+
+
+def wait_status(c, name, **want):
+    def status():
+        got = c.get(f"{GROUPS}/{name}").get("status", {})
+        return all(got.get(k) == v for k, v in want.items())
+    wait_for(status, TIMEOUT, what=f"the status of {name} is {want}")
+
+
+@test
+def the_status_of_a_group_follows_its_pods(c):
+    """The phases of the example in upstream's documents, and those of a group that fails."""
+    install(c)
+    p = start(c)
+    add_nodes(c, make_node("n0", cpu=8))
+    c.create(GROUPS, group("work", 2))
+    c.create(GROUPS, group("bad", 2))
+    wait_status(c, "work", phase="Pending")
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "1"}
+    pods = members("work", 3) + members("bad", 2)
+    for pod in pods:
+        pod["metadata"]["ownerReferences"] = [owner]
+    add_pods(c, *pods)
+    wait_status(c, "work", phase="Scheduling", occupiedBy="default/o")
+    wait_placed(c, work=3, bad=2)
+    set_phase(c, "work-0", "Running")
+    wait_status(c, "work", phase="Scheduling", running=1)
+    set_phase(c, "work-1", "Running")
+    wait_status(c, "work", phase="Running", running=2, succeeded=0)
+    set_phase(c, "work-0", "Succeeded")
+    wait_status(c, "work", phase="Running", running=1, succeeded=1)
+    # A pod that ended before the scheduler started is known.
+    berth.stop(p)
+    c.children.remove(p)
+    p = start(c, "again")
+    set_phase(c, "work-2", "Running")
+    wait_status(c, "work", phase="Running", running=2, succeeded=1, failed=0)
+    set_phase(c, "work-1", "Succeeded")
+    wait_status(c, "work", phase="Finished", running=1, succeeded=2)
+    set_phase(c, "bad-0", "Running")
+    set_phase(c, "bad-1", "Failed")
+    wait_status(c, "bad", phase="Failed", running=1, failed=1)
+    contains(c.kubectl("get", "pg", "work"), "PHASE", "MINMEMBER", "Finished")
+    berth.stop(p)
+
+
+@test
+def a_reload_that_enables_the_plugin_finds_pods_that_have_ended(c):
+    install(c)
+    path = berth.scheduler_config(c, "later", profiles=[{"schedulerName": "default-scheduler"}])
+    p = berth.start(c, "-v=2", name="later", config=path)
+    add_nodes(c, make_node("n0", cpu=8))
+    add_pods(c, *members("old", 2))
+    wait_placed(c, old=2)
+    set_phase(c, "old-0", "Succeeded")
+    set_phase(c, "old-1", "Running")
+    berth.scheduler_config(c, "later", profiles=[PROFILE])
+    p.signal(signal.SIGHUP)
+    wait_for(lambda: "Configuration reloaded" in p.text(), TIMEOUT, what="the reload")
+    c.create(GROUPS, group("old", 2))
+    wait_status(c, "old", phase="Running", running=1, succeeded=1)
     berth.stop(p)
 
 

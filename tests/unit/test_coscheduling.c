@@ -568,6 +568,128 @@ static void a_reload_finds_the_members(void **state)
     fixture_release(&f);
 }
 
+/* --- status ----------------------------------------------------------------------------------- */
+
+/* One step of the state machine, from a status to the next. */
+static void the_status_follows_the_pods(void **state)
+{
+    (void)state;
+    static const struct {
+        int least;
+        const char *status, *phases; /* of the pods: R, S, F or P(ending) */
+        const char *want;            /* "": nothing is written */
+    } rows[] = {
+        {2, "", "", "'phase':'Pending','running':0,'succeeded':0,'failed':0"},
+        {2, "", "RR", "'phase':'Pending','running':0,'succeeded':0,'failed':0"},
+        {2, "'phase':'Pending'", "P", ""},
+        {2, "'phase':'Pending'", "PP",
+         "'phase':'Scheduling','occupiedBy':'default/a,default/b','running':0,'succeeded':0,"
+         "'failed':0"},
+        {2, "'phase':'Scheduling'", "PP", ""},
+        {2, "'phase':'Scheduling'", "RP",
+         "'phase':'Scheduling','running':1,'succeeded':0,'failed':0"},
+        {2, "'phase':'Scheduling','running':1", "RR",
+         "'phase':'Running','running':2,'succeeded':0,'failed':0"},
+        {2, "'phase':'Running','running':2", "R",
+         "'phase':'Pending','running':1,'succeeded':0,'failed':0"},
+        {2, "'phase':'Running','running':2", "RS",
+         "'phase':'Running','running':1,'succeeded':1,'failed':0"},
+        {2, "'phase':'Running','running':2", "SS",
+         "'phase':'Finished','running':0,'succeeded':2,'failed':0"},
+        {2, "'phase':'Running','running':2", "RF",
+         "'phase':'Failed','running':1,'succeeded':0,'failed':1"},
+        {3, "'phase':'Scheduling'", "FPP",
+         "'phase':'Scheduling','running':0,'succeeded':0,'failed':1"},
+        {2, "'phase':'Running'", "SSF", "'phase':'Finished','running':0,'succeeded':2,'failed':1"},
+        {2, "'phase':'Unknown'", "RR", "'phase':'Running','running':2,'succeeded':0,'failed':0"},
+        {2, "'phase':'Finished'", "RR", ""},
+        {2, "'phase':'Failed'", "RR", ""},
+        {2, "'phase':'Pending','scheduleStartTime':'2026-01-04T00:00:00Z'", "RR", ""},
+        {2, "'phase':'Pending','scheduleStartTime':'2026-01-02T00:00:00Z'", "RR",
+         "'phase':'Scheduling','occupiedBy':'default/a,default/b','running':0,'succeeded':0,"
+         "'failed':0,'scheduleStartTime':'2026-01-02T00:00:00Z'"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct fixture f;
+        fixture_init_parts(&f, &(struct fixture_parts){.config = config_of(""), .leads = true});
+        for (const char *p = rows[i].phases; *p; p++)
+            ADD_POD(&f, .name = textf("m%zd", p - rows[i].phases), .node = "gone",
+                    .phase = *p == 'R'   ? "Running"
+                             : *p == 'S' ? "Succeeded"
+                             : *p == 'F' ? "Failed"
+                                         : "Pending",
+                    .labels = "scheduling.x-k8s.io/pod-group=g",
+                    .meta = "'ownerReferences':[{'name':'b'},{'name':'a'}]");
+        fixture_add(&f,
+                    group_at("g", "2026-01-01T00:00:00Z",
+                             textf("'minMember':%d},'status':{%s", rows[i].least, rows[i].status)));
+        fixture_pass(&f, SECOND);
+        struct fixture_request *request = fixture_request(&f);
+        const char *got = request ? single_quotes(request->body) : "";
+        const char *want = *rows[i].want ? textf("'status':{%s}", rows[i].want) : "";
+        if (*want ? !strstr(got, want) : *got)
+            fail_msg("%s, %s: %s, want %s", rows[i].status, rows[i].phases, got, want);
+        if (request)
+            assert_string_equal(request->line, "PATCH podgroups/status default/g");
+        fixture_release(&f);
+    }
+}
+
+/* While a request is open there is no other one; afterwards the newest status is written. */
+static void a_status_is_written_once_at_a_time(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init_parts(&f, &(struct fixture_parts){.config = config_of(""), .leads = true});
+    fixture_add(&f, group("g", 1));
+    fixture_pass(&f, SECOND);
+    assert_int_equal(f.requests.n, 1);
+    add_members(&f, "g", 0, 3);
+    fixture_pass(&f, SECOND);
+    assert_int_equal(f.requests.n, 1);
+    fixture_request_done(&f, fixture_request(&f), 409, "Conflict", NULL);
+    fixture_pass(&f, 2 * SECOND);
+    assert_int_equal(f.requests.n, 2);
+    fixture_request_done(&f, fixture_request(&f), 403, "Forbidden", NULL);
+    fixture_pass(&f, 2 * SECOND);
+    assert_int_equal(f.requests.n, 3);
+    fixture_delete(&f, group("g", 1));
+    fixture_request_done(&f, fixture_request(&f), 200, "", NULL);
+    fixture_pass(&f, 100 * SECOND);
+    assert_int_equal(f.requests.n, 3);
+    fixture_release(&f);
+}
+
+/* Few requests are open, and every group has its turn. */
+static void every_group_gets_its_status(void **state)
+{
+    (void)state;
+    struct fixture f;
+    int written = 0;
+    fixture_init_parts(&f, &(struct fixture_parts){.config = config_of(""), .leads = true});
+    for (int i = 0; i < 50; i++)
+        fixture_add(&f, group(textf("g%d", i), 1));
+    for (int i = 0; i < 200; i++) {
+        fixture_pass(&f, SECOND / 2);
+        int open = 0;
+        for (size_t k = 0; k < f.requests.n; k++)
+            open += !f.requests.v[k].answered;
+        assert_true(open <= 8);
+        struct fixture_request *request = fixture_request(&f);
+        if (!request)
+            continue;
+        char name[32];
+        assert_int_equal(sscanf(request->line, "PATCH podgroups/status default/%31s", name), 1);
+        fixture_request_done(&f, request, 200, "", NULL);
+        fixture_update(
+            &f, group(name, 1),
+            group_at(name, "2026-01-01T00:00:00Z", "'minMember':1},'status':{'phase':'Pending'"));
+        written++;
+    }
+    assert_int_equal(written, 50);
+    fixture_release(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -595,6 +717,9 @@ int main(void)
         cmocka_unit_test(hints_are_about_the_pods_group),
         cmocka_unit_test(bad_arguments_are_refused),
         cmocka_unit_test(a_reload_finds_the_members),
+        cmocka_unit_test(the_status_follows_the_pods),
+        cmocka_unit_test(a_status_is_written_once_at_a_time),
+        cmocka_unit_test(every_group_gets_its_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,3 +56,14 @@ bool pg_object_same_spec(const struct object *a, const struct object *b)
     const struct json_value *other = json_get(object_tree(b), STR("spec"));
     return mine && other ? json_value_equal(mine, other) : mine == other;
 }
+
+void pg_status_write(const struct pg_status *status, struct buf *out)
+{
+    json_encode(&status_type, status, out);
+}
+
+bool pg_status_equal(const struct pg_status *a, const struct pg_status *b)
+{
+    return str_eq(a->phase, b->phase) && str_eq(a->occupied_by, b->occupied_by) &&
+           a->running == b->running && a->succeeded == b->succeeded && a->failed == b->failed;
+}

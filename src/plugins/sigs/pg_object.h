@@ -42,5 +42,8 @@ struct str pg_label(const struct pod *pod);
 void pg_object_read(const struct object *o, struct arena *a, struct pg_object *ret_object);
 /* Whether both have the same spec. */
 bool pg_object_same_spec(const struct object *a, const struct object *b);
+/* Appends the status as JSON, with all fields of a patch. */
+void pg_status_write(const struct pg_status *status, struct buf *out);
+bool pg_status_equal(const struct pg_status *a, const struct pg_status *b);
 
 #endif

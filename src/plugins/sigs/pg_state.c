@@ -50,6 +50,7 @@ static void end_backoff(struct pg *g)
 static void free_group(struct pg *g)
 {
     end_backoff(g);
+    pg_report_forget(g);
     object_unref(g->object);
     arena_release(&g->arena);
     vec_release(&g->members);
@@ -299,6 +300,7 @@ static void lose(struct pg_member *m)
     struct pg *g = m->group;
     remove_member(m);
     check_waits(g);
+    pg_report_changed(g);
     drop_if_empty(g);
 }
 
@@ -318,6 +320,7 @@ static void replace(struct pg_member *m, struct object *object)
     if (fresh)
         next_round(g);
     check_waits(g);
+    pg_report_changed(g);
 }
 
 static void pod_changed(struct pg_state *s, struct object *before, struct object *after)
@@ -340,6 +343,7 @@ static void pod_changed(struct pg_state *s, struct object *before, struct object
         add_member(g, after);
         next_round(g);
         check_waits(g);
+        pg_report_changed(g);
     }
 }
 
@@ -363,6 +367,7 @@ static void object_changed(struct pg_state *s, struct object *after, const struc
         next_round(g);
         check_waits(g);
     }
+    pg_report_changed(g);
     drop_if_empty(g);
 }
 
@@ -406,6 +411,8 @@ static void *make(const struct berth_host *host, struct berth_handle *h)
                                              .api_version = BERTH_STR("v1"),
                                              .kind = BERTH_STR("Pod"),
                                              .resource = BERTH_STR("pods")});
+    /* The status of a group counts pods that have ended, too. */
+    handle_watch_finished_pods(h);
     host->lister_each(pods, BERTH_STR(""), add_known, s);
     return s;
 }
@@ -420,6 +427,7 @@ static void free_state(void *data)
     }
     map_each (e, &s->groups)
         free_group(e->value);
+    pg_reports_release(&s->reports);
     map_release(&s->members);
     map_release(&s->groups);
     buf_release(&s->key);

@@ -21,6 +21,7 @@
 #include "engine/framework/framework.h"
 #include "engine/queue/queued_pod.h"
 #include "plugins/sigs/pg_object.h"
+#include "plugins/sigs/pg_report.h"
 
 struct pg;
 
@@ -58,6 +59,7 @@ struct pg {
     int64_t backoff_until;   /* 0: none */
     uint64_t backoff_timer;
     int64_t failed_at; /* wall clock; 0: the group is complete, or was never tried */
+    struct pg_report report;
 };
 
 struct pg_state {
@@ -69,6 +71,7 @@ struct pg_state {
     struct map members;  /* by UID of the pod */
     int64_t wall_offset; /* of the scheduler's clock */
     struct buf key;      /* scratch */
+    struct pg_reports reports;
 };
 
 struct pg_state *pg_state_shared(const struct berth_host *host, struct berth_handle *h);
