@@ -69,6 +69,8 @@ static struct informers *make_informers(struct world *w, const struct features *
             continue;
         rows[n] = informer_rows[i];
         rows[n].object_flags = world_object_flags(w, rows[n].kind);
+        if (w->finished_pods && rows[n].kind == KIND_POD)
+            rows[n].field_selector = NULL;
         n++;
     }
     for (size_t i = 0; i < w->wanted.n; i++)

@@ -51,6 +51,12 @@ static int64_t port_wall(void *ctx)
     return time_wall();
 }
 
+static bool port_leads(void *ctx)
+{
+    const struct world *w = ctx;
+    return w->may_schedule;
+}
+
 struct ports world_ports(struct world *w)
 {
     return (struct ports){.ctx = w,
@@ -61,6 +67,8 @@ struct ports world_ports(struct world *w)
                           .call_api = world_call_api,
                           .http_get = world_http_get,
                           .watch = world_watch,
+                          .watch_finished_pods = world_watch_finished_pods,
+                          .leads = port_leads,
                           .post = world_post,
                           .is_engine_thread = world_is_engine_thread,
                           .work = world_work,

@@ -170,6 +170,7 @@ struct world {
 
     /* Kinds that plugins asked for before there were informers. */
     VEC(const struct kind *) wanted;
+    bool finished_pods;     /* a plugin asked for pods that have ended */
     struct web_origin *web; /* of plugins' HTTP requests; the loop's thread */
 };
 
@@ -231,6 +232,7 @@ bool world_end_workers(struct world *w);
 /* Ports. */
 void world_http_get(void *world, uint64_t id, const struct berth_http_get *get);
 void world_watch(void *world, const struct kind *kind);
+void world_watch_finished_pods(void *world);
 /* The engine's thread. */
 void world_answer_http(struct world *w, const struct engine_msg *msg);
 /* The loop's thread. */

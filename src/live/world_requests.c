@@ -220,6 +220,23 @@ static void add_kind(void *ctx)
     free(wanted);
 }
 
+static void fetch_finished_pods(void *ctx)
+{
+    struct world *w = ctx;
+    struct reflector *r = w->informers ? informers_get(w->informers, KIND_POD) : NULL;
+    if (r && w->ending == ENDING_NONE && reflector_set_field_selector(r, STR("")))
+        reflector_refetch(r, reflector_object_flags(r));
+}
+
+void world_watch_finished_pods(void *ctx)
+{
+    struct world *w = ctx;
+    if (!w->started && !w->informers)
+        w->finished_pods = true;
+    else
+        loop_post(w->loop, fetch_finished_pods, w);
+}
+
 /* While the world is made, make_informers takes the list; afterwards the loop's thread adds it. */
 void world_watch(void *ctx, const struct kind *kind)
 {

@@ -45,6 +45,7 @@ static const struct berth_plugin *const plugins[] = {
     &target_load_packing_plugin,
     &load_variation_risk_balancing_plugin,
     &low_risk_over_commitment_plugin,
+    &coscheduling_plugin,
     NULL,
 };
 

@@ -141,6 +141,12 @@ static void port_watch(void *ctx, const struct kind *kind)
     vec_push(&f->watched, kind);
 }
 
+static bool port_leads(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
 void fixture_init_parts(struct fixture *f, const struct fixture_parts *parts)
 {
     struct err err = {0};
@@ -169,6 +175,7 @@ void fixture_init_parts(struct fixture *f, const struct fixture_parts *parts)
                   .call_extender = port_call_extender,
                   .http_get = port_http_get,
                   .watch = port_watch,
+                  .leads = parts->leads ? port_leads : NULL,
                   .post = port_post,
                   .is_engine_thread = port_is_engine_thread,
                   .work = parts->workers ? port_work : NULL,

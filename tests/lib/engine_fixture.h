@@ -77,6 +77,7 @@ struct fixture_parts {
     const char *gates;
     bool uncounted;
     bool workers; /* calls that may block are in fixture.works */
+    bool leads;   /* plugins that are controllers write */
 };
 void fixture_init_parts(struct fixture *f, const struct fixture_parts *parts);
 /* config: YAML text of a KubeSchedulerConfiguration, or NULL for the defaults. Fails the test on

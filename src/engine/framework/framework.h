@@ -103,6 +103,14 @@ struct cluster *handle_cluster(const struct berth_handle *h);
 const struct engine_log *handle_log(const struct berth_handle *h);
 /* The time of day, for times in objects; ns since 1970. */
 int64_t handle_wall(const struct berth_handle *h);
+/*
+ * Whether this instance may write what controllers write: it leads, and pods are being scheduled.
+ * handle_may_lead is false where it never will, as in a simulation.
+ */
+bool handle_leads(const struct berth_handle *h);
+bool handle_may_lead(const struct berth_handle *h);
+/* Shared states are told of pods that have ended as well, from now on. */
+void handle_watch_finished_pods(const struct berth_handle *h);
 bool handle_feature(const struct berth_handle *h, enum feature feature);
 /* KUBE_MAX_PD_VOLS; 0: unset. */
 int64_t handle_max_pd_volumes(const struct berth_handle *h);

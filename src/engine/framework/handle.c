@@ -30,6 +30,23 @@ int64_t handle_wall(const struct berth_handle *h)
     return ports->wall ? ports->wall(ports->ctx) : ports->now(ports->ctx);
 }
 
+bool handle_may_lead(const struct berth_handle *h)
+{
+    return h->framework->ports.leads != NULL;
+}
+
+bool handle_leads(const struct berth_handle *h)
+{
+    return handle_may_lead(h) && h->framework->ports.leads(h->framework->ports.ctx);
+}
+
+void handle_watch_finished_pods(const struct berth_handle *h)
+{
+    const struct ports *ports = &h->framework->ports;
+    if (ports->watch_finished_pods)
+        ports->watch_finished_pods(ports->ctx);
+}
+
 bool handle_feature(const struct berth_handle *h, enum feature feature)
 {
     return h->framework->features.on[feature];

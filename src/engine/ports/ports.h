@@ -108,6 +108,15 @@ struct ports {
      */
     void (*watch)(void *ctx, const struct kind *kind);
     /*
+     * Pods that have ended are reported as well from now on, those that exist included. NULL: the
+     * world reports what it has.
+     */
+    void (*watch_finished_pods)(void *ctx);
+    /*
+     * Whether plugins that are controllers may write: this instance leads. NULL: it never does.
+     */
+    bool (*leads)(void *ctx);
+    /*
      * Another thread has something for the engine's: engine_posted is called there, in the order of
      * the posts. Called on any thread. NULL: plugins may call from the engine's thread only.
      */

@@ -261,8 +261,8 @@ void queue_place(struct queue *q, struct berth_queued_pod *qp, enum queue_strate
 {
     enum queue_place to = QUEUE_UNSCHEDULABLE;
     /* Not popped early: members of a pod group, too. Upstream retries a gang without a pause. */
-    bool never_early =
-        queue_broke(qp) || (q->options.groups && qp->pod->pod->spec.scheduling_group);
+    bool never_early = queue_broke(qp) || qp->patient ||
+                       (q->options.groups && qp->pod->pod->spec.scheduling_group);
     if (strategy != QUEUE_SKIP && queue_admits(q, qp)) {
         to = QUEUE_ACTIVE;
         if (strategy == QUEUE_AFTER_BACKOFF && backing_off(qp, now))

@@ -53,6 +53,7 @@ struct berth_queued_pod {
     bool was_flushed;     /* the unschedulable timeout requeued it, not an event */
     bool leaving;         /* its profile was removed: it is not requeued */
     bool parked;          /* in backoffQ with its backoff over: waits for the API server */
+    bool patient;         /* its backoff is kept even if no other pod is ready: set by plugins */
     bool urgent;          /* moved to activeQ regardless of its backoff: its cohort is not held */
 
     const struct berth_handle *gate; /* the plugin whose PreEnqueue rejects it; NULL: none */

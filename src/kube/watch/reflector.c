@@ -272,6 +272,14 @@ void reflector_set_object_flags(struct reflector *r, unsigned flags)
     r->options.object_flags = flags;
 }
 
+bool reflector_set_field_selector(struct reflector *r, struct str selector)
+{
+    if (str_eq(r->options.field_selector, selector))
+        return false;
+    r->options.field_selector = arena_dup(&r->arena, selector);
+    return true;
+}
+
 void reflector_refetch(struct reflector *r, unsigned flags)
 {
     reflector_set_object_flags(r, flags);

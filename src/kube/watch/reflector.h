@@ -96,6 +96,8 @@ void reflector_set_object_flags(struct reflector *reflector, unsigned flags);
  * the same. Before reflector_start only the flags are set.
  */
 void reflector_refetch(struct reflector *reflector, unsigned flags);
+/* For the next list and watch: call reflector_refetch. Returns whether it is another one. */
+bool reflector_set_field_selector(struct reflector *reflector, struct str selector);
 bool reflector_is_refetching(const struct reflector *reflector);
 
 /*
