@@ -42,6 +42,7 @@ static const struct berth_plugin *const plugins[] = {
     &pod_state_plugin,
     &qos_sort_plugin,
     &preemption_toleration_plugin,
+    &capacity_scheduling_plugin,
     NULL,
 };
 

@@ -19,6 +19,7 @@ type testCase struct {
 	Args   map[string]any `json:"args,omitempty"`
 	Nodes  []*v1.Node     `json:"nodes"`
 	Pods   []*v1.Pod      `json:"pods"`
+	More   []any          `json:"more,omitempty"` // other objects
 }
 
 type generator struct{ *rand.Rand }

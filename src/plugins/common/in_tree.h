@@ -51,6 +51,7 @@ extern const struct berth_plugin node_resources_allocatable_plugin;
 extern const struct berth_plugin pod_state_plugin;
 extern const struct berth_plugin qos_sort_plugin;
 extern const struct berth_plugin preemption_toleration_plugin;
+extern const struct berth_plugin capacity_scheduling_plugin;
 
 extern const struct args_kind default_preemption_args_kind;
 extern const struct args_kind dynamic_resources_args_kind;
