@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -107,7 +108,9 @@ type decision struct {
 
 func init() {
 	metrics.Register()
-	klog.LogToStderr(false)
+	quiet := flag.NewFlagSet("klog", flag.PanicOnError)
+	klog.InitFlags(quiet)
+	_ = quiet.Parse([]string{"-logtostderr=false", "-stderrthreshold=FATAL"})
 	klog.SetOutput(io.Discard)
 }
 
