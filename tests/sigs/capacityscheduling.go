@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -85,10 +86,13 @@ func init() {
 // quotas is removed twice, which fails; and a pod that is evicted for the quotas' sake does not count
 // as a violation of its budget, so that another node may be chosen.
 func quotaBug(u *decision, b *attempt) string {
-	if u.twice {
+	if b.PostFilter == nil {
+		return ""
+	}
+	if slices.Contains(u.twice, b.PostFilter.NominatedNode) {
 		return "a victim is removed twice"
 	}
-	if u.budgets == 0 || b.PostFilter == nil || u.node == "" {
+	if u.budgets == 0 || u.node == "" {
 		return ""
 	}
 	want := u.choices[b.PostFilter.NominatedNode]
@@ -112,6 +116,9 @@ func (g generator) quotaList(p float64) v1.ResourceList {
 	add(v1.ResourceCPU, 0.97, "1", "2", "3", "4", "6", "8", "12", "1500m")
 	add(v1.ResourceMemory, p, "2Gi", "8Gi", "8Gi", "20G")
 	add("example.com/gpu", p/2, "0", "1", "2", "4")
+	if len(list) == 0 {
+		return nil // as a client reads what it wrote
+	}
 	return list
 }
 

@@ -184,6 +184,7 @@ func work() error {
 	cases := flag.Int("cases", 200, "random cases per plugin")
 	seed := flag.Int64("seed", 0, "the first case's seed")
 	only := flag.String("plugins", "", "only these, separated by commas")
+	show := flag.Bool("show", false, "print cases that differ")
 	tap := flag.Bool("tap", false, "print one TAP line per plugin")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "sigs")
@@ -213,6 +214,10 @@ func work() error {
 			if text != "" {
 				differences++
 				fmt.Printf("# %s, seed %d: %s\n", name, *seed+int64(i), text)
+				if *show {
+					all, _ := json.MarshalIndent(c, "# ", " ")
+					fmt.Printf("# %s\n", all)
+				}
 			}
 			if differences >= 10 {
 				return fmt.Errorf("stopped after %d differences", differences)

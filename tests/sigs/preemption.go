@@ -103,7 +103,7 @@ type decision struct {
 	node      string
 	choices   map[string]*choice // nodes that preemption helps
 	budgets   int
-	twice     bool // a bug of upstream: see quotaBug
+	twice     []string // nodes with a bug of upstream: see quotaBug
 }
 
 func init() {
@@ -193,7 +193,9 @@ func newUpstreamCase(ctx context.Context, c *testCase) (*upstreamCase, error) {
 
 func (u *upstreamCase) choice(ctx context.Context, state fwk.CycleState, node fwk.NodeInfo, d *decision) *choice {
 	victims, violations, status := u.plugin.victims(ctx, u.instance, state.Clone(), u.pod, node.Snapshot(), u.budgets)
-	d.twice = d.twice || isTwice(status)
+	if isTwice(status) {
+		d.twice = append(d.twice, node.Node().Name)
+	}
 	if !status.IsSuccess() || len(victims) == 0 {
 		return nil
 	}

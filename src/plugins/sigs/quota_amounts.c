@@ -48,23 +48,58 @@ static void combine_all(struct resources *r, const struct resources *more, struc
     combine_scalars(r, more, a, combine);
 }
 
-static void combine_list(struct resources *r, const quantity_map *list, struct arena *a,
-                         combine_fn *combine)
+static int by_name(const void *a, const void *b)
 {
-    struct resources amounts;
-    resources_from_map(list, a, &amounts);
-    combine_all(r, &amounts, a, combine);
+    return str_cmp(((const struct scalar_resource *)a)->name,
+                   ((const struct scalar_resource *)b)->name);
+}
+
+/* Sorts the scalars and makes one of those with the same name. */
+static void fold_scalars(struct resources *r, combine_fn *combine)
+{
+    struct scalar_resource *v = r->scalars.v;
+    size_t n = 0;
+    if (r->scalars.n > 1)
+        qsort(v, r->scalars.n, sizeof(*v), by_name);
+    for (size_t i = 0; i < r->scalars.n; i++) {
+        if (n && str_eq(v[n - 1].name, v[i].name))
+            v[n - 1].value = combine(v[n - 1].value, v[i].value);
+        else
+            v[n++] = v[i];
+    }
+    r->scalars.n = n;
+}
+
+/* All containers at once: a pod may have many, each with a resource of its own. */
+static void combine_containers(const struct container *v, size_t n, struct arena *a,
+                               combine_fn *combine, struct resources *ret)
+{
+    size_t entries = 0, scalars = 0;
+    for (size_t i = 0; i < n; i++)
+        entries += v[i].resources.requests.n;
+    *ret = (struct resources){0};
+    ret->scalars.v = arena_array(a, struct scalar_resource, entries);
+    for (size_t i = 0; i < n; i++) {
+        struct resources one;
+        resources_from_map(&v[i].resources.requests, a, &one);
+        for (size_t k = 0; k < one.scalars.n; k++)
+            ret->scalars.v[scalars++] = one.scalars.v[k];
+        one.scalars.n = 0;
+        combine_all(ret, &one, a, combine);
+    }
+    ret->scalars.n = scalars;
+    fold_scalars(ret, combine);
 }
 
 void quota_request(const struct pod *pod, struct arena *a, struct resources *ret)
 {
     const struct pod_spec *spec = &pod->spec;
-    *ret = (struct resources){0};
-    for (size_t i = 0; i < spec->containers.n; i++)
-        combine_list(ret, &spec->containers.v[i].resources.requests, a, sum_of);
-    for (size_t i = 0; i < spec->init_containers.n; i++)
-        combine_list(ret, &spec->init_containers.v[i].resources.requests, a, larger_of);
-    combine_list(ret, &spec->overhead, a, sum_of);
+    struct resources init, overhead;
+    combine_containers(spec->containers.v, spec->containers.n, a, sum_of, ret);
+    combine_containers(spec->init_containers.v, spec->init_containers.n, a, larger_of, &init);
+    combine_all(ret, &init, a, larger_of);
+    resources_from_map(&spec->overhead, a, &overhead);
+    combine_all(ret, &overhead, a, sum_of);
 }
 
 void quota_request_add(struct resources *sum, const struct resources *more, struct arena *a)
@@ -74,7 +109,13 @@ void quota_request_add(struct resources *sum, const struct resources *more, stru
 
 /* --- lists of ElasticQuotas ------------------------------------------------------------------- */
 
-/* Amounts of custom objects are texts or numbers. */
+static int by_key(const void *a, const void *b)
+{
+    return str_cmp(((const struct quantity_entry *)a)->key,
+                   ((const struct quantity_entry *)b)->key);
+}
+
+/* Amounts of custom objects are texts or numbers, and manifests have them in any order. */
 bool quota_read_list(const struct quotas *self, const struct berth_object *object, const char *path,
                      struct arena *a, quantity_map *ret)
 {
@@ -104,6 +145,8 @@ bool quota_read_list(const struct quotas *self, const struct berth_object *objec
                                                       BERTH_KV_STR("resource", key)},
                             2);
     }
+    if (ret->n > 1)
+        qsort(ret->v, ret->n, sizeof(*ret->v), by_key);
     return true;
 }
 

@@ -31,71 +31,82 @@ void quota_status_forget(struct quotas *self, struct quota *q)
 
 /* --- what is used ----------------------------------------------------------------------------- */
 
+/* A key that is in several lists has the last of their amounts. */
+struct listed {
+    struct quantity_entry entry;
+    size_t order;
+};
+
 static int by_key(const void *a, const void *b)
 {
-    return str_cmp(((const struct quantity_entry *)a)->key,
-                   ((const struct quantity_entry *)b)->key);
+    const struct listed *x = a, *y = b;
+    int order = str_cmp(x->entry.key, y->entry.key);
+    return order ? order : (x->order > y->order) - (x->order < y->order);
 }
 
-static void put(quantity_map *list, struct str key, struct quantity value)
+struct listing {
+    struct listed *v;
+    size_t n;
+};
+
+static void put(struct listing *l, struct str key, struct quantity value)
 {
-    for (size_t i = 0; i < list->n; i++)
-        if (str_eq(list->v[i].key, key)) {
-            list->v[i].value = value;
-            return;
-        }
-    list->v[list->n++] = (struct quantity_entry){key, value};
+    l->v[l->n] = (struct listed){{key, value}, l->n};
+    l->n++;
 }
 
-static void put_amount(quantity_map *list, struct str key, int64_t amount)
+static void put_amount(struct listing *l, struct str key, int64_t amount)
 {
     bool bytes = str_eq(key, RESOURCE_MEMORY) || str_eq(key, RESOURCE_EPHEMERAL_STORAGE) ||
                  str_starts(key, RESOURCE_HUGE_PAGES_PREFIX);
     if (amount)
-        put(list, key, quantity_of(amount, bytes ? QUANTITY_BINARY_SI : QUANTITY_DECIMAL_SI));
+        put(l, key, quantity_of(amount, bytes ? QUANTITY_BINARY_SI : QUANTITY_DECIMAL_SI));
 }
 
-/* Sorted by key. */
+static void put_zeros(struct listing *l, const quantity_map *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        put(l, list->v[i].key, quantity_of(0, QUANTITY_DECIMAL_SI));
+}
+
+static void sort_listing(struct listing *l, struct arena *a, quantity_map *ret)
+{
+    if (l->n > 1)
+        qsort(l->v, l->n, sizeof(*l->v), by_key);
+    ret->n = 0;
+    ret->v = arena_array(a, struct quantity_entry, l->n);
+    for (size_t i = 0; i < l->n; i++)
+        if (i + 1 == l->n || !str_eq(l->v[i].entry.key, l->v[i + 1].entry.key))
+            ret->v[ret->n++] = l->v[i].entry;
+}
+
 static void find_used(const struct quotas *self, const struct quota *q, struct arena *a,
                       quantity_map *ret)
 {
     quantity_map min, max;
     const struct resource *r = &q->running;
+    struct listing l = {0};
     quota_read_list(self, quota_object(q), "spec.min", a, &min);
     quota_read_list(self, quota_object(q), "spec.max", a, &max);
-    ret->n = 0;
-    ret->v = arena_array(a, struct quantity_entry, min.n + max.n + r->scalars.n + 3);
-    for (size_t i = 0; i < min.n; i++)
-        put(ret, min.v[i].key, quantity_of(0, QUANTITY_DECIMAL_SI));
-    for (size_t i = 0; i < max.n; i++)
-        put(ret, max.v[i].key, quantity_of(0, QUANTITY_DECIMAL_SI));
+    l.v = arena_array(a, struct listed, min.n + max.n + r->scalars.n + 3);
+    put_zeros(&l, &min);
+    put_zeros(&l, &max);
     if (r->milli_cpu)
-        put(ret, RESOURCE_CPU, quantity_of_milli(r->milli_cpu, QUANTITY_DECIMAL_SI));
-    put_amount(ret, RESOURCE_MEMORY, r->memory);
-    put_amount(ret, RESOURCE_EPHEMERAL_STORAGE, r->ephemeral_storage);
+        put(&l, RESOURCE_CPU, quantity_of_milli(r->milli_cpu, QUANTITY_DECIMAL_SI));
+    put_amount(&l, RESOURCE_MEMORY, r->memory);
+    put_amount(&l, RESOURCE_EPHEMERAL_STORAGE, r->ephemeral_storage);
     for (size_t i = 0; i < r->scalars.n; i++)
-        put_amount(ret, intern_text(self->names, r->scalars.v[i].name), r->scalars.v[i].amount);
-    if (ret->n > 1)
-        qsort(ret->v, ret->n, sizeof(*ret->v), by_key);
-}
-
-static const struct quantity *find(const quantity_map *list, struct str key)
-{
-    for (size_t i = 0; i < list->n; i++)
-        if (str_eq(list->v[i].key, key))
-            return &list->v[i].value;
-    return NULL;
+        put_amount(&l, intern_text(self->names, r->scalars.v[i].name), r->scalars.v[i].amount);
+    sort_listing(&l, a, ret);
 }
 
 static bool equal(const quantity_map *a, const quantity_map *b)
 {
     if (a->n != b->n)
         return false;
-    for (size_t i = 0; i < a->n; i++) {
-        const struct quantity *other = find(b, a->v[i].key);
-        if (!other || quantity_cmp(&a->v[i].value, other) != 0)
+    for (size_t i = 0; i < a->n; i++)
+        if (!str_eq(a->v[i].key, b->v[i].key) || quantity_cmp(&a->v[i].value, &b->v[i].value) != 0)
             return false;
-    }
     return true;
 }
 
@@ -116,7 +127,7 @@ static void write_patch(const quantity_map *before, const quantity_map *after, s
         json_write_str(out, buf_str(&text));
     }
     for (size_t i = 0; i < before->n; i++) {
-        if (find(after, before->v[i].key))
+        if (quantity_map_get(after, before->v[i].key))
             continue;
         buf_add_cstr(out, n++ ? "," : "");
         json_write_str(out, before->v[i].key);

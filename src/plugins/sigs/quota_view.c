@@ -83,6 +83,12 @@ static void move(struct quota_view *view, const struct pod *pod, const struct re
     resource_add(&view->change, NULL, amounts, present ? 1 : -1);
 }
 
+static int by_atom(const void *a, const void *b)
+{
+    atom_t x = ((const struct scalar_amount *)a)->name, y = ((const struct scalar_amount *)b)->name;
+    return (x > y) - (x < y);
+}
+
 /* Of a pod that does not count in the ledger: a nominated one. */
 static const struct resource *amounts_of(const struct quota_view *view, const struct pod *pod,
                                          struct arena *a)
@@ -98,11 +104,10 @@ static const struct resource *amounts_of(const struct quota_view *view, const st
         atom_t name = intern_find(view->quotas->names, request.scalars.v[i].name);
         if (!name)
             continue; /* an amount of 0 */
-        size_t at = r->scalars.n++;
-        for (; at > 0 && r->scalars.v[at - 1].name > name; at--)
-            r->scalars.v[at] = r->scalars.v[at - 1];
-        r->scalars.v[at] = (struct scalar_amount){name, request.scalars.v[i].value};
+        r->scalars.v[r->scalars.n++] = (struct scalar_amount){name, request.scalars.v[i].value};
     }
+    if (r->scalars.n > 1)
+        qsort(r->scalars.v, r->scalars.n, sizeof(*r->scalars.v), by_atom);
     return r;
 }
 

@@ -73,8 +73,8 @@ void quota_request(const struct pod *pod, struct arena *a, struct resources *ret
 void quota_request_add(struct resources *sum, const struct resources *more, struct arena *a);
 
 /*
- * A list of amounts in an ElasticQuota, "spec.min"; keys are the object's. False: it has no such
- * list. An amount that cannot be read is logged and left out.
+ * A list of amounts in an ElasticQuota, "spec.min", sorted; keys are the object's. False: it has no
+ * such list. An amount that cannot be read is logged and left out.
  */
 bool quota_read_list(const struct quotas *quotas, const struct berth_object *object,
                      const char *path, struct arena *a, quantity_map *ret_list);
