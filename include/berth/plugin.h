@@ -460,7 +460,8 @@ struct berth_host {
     const struct berth_columns *(*columns)(const struct berth_cycle *cycle);
     void (*nodes)(struct berth_handle *h, struct berth_columns *ret_columns);
     const struct berth_node *(*node_by_name)(struct berth_handle *h, struct berth_str name);
-    /* Calls fn for each pod that is nominated to the node. In a cycle. */
+    /* Calls fn for each pod that is nominated to the node, or, if node_name is empty, to any node,
+     * in no order. In a cycle. */
     void (*nominated_pods)(struct berth_handle *h, struct berth_str node_name,
                            void (*fn)(void *ctx, const struct berth_pod *pod), void *ctx);
     /* post_filter only: a node's status in this attempt (NodeToStatusReader). */

@@ -71,19 +71,30 @@ static void host_nodes(struct berth_handle *h, struct berth_columns *ret_columns
     ret_columns->struct_size = size;
 }
 
-static void host_nominated_pods(struct berth_handle *h, struct berth_str node_name,
-                                void (*fn)(void *ctx, const struct berth_pod *pod), void *ctx)
-{
-    const struct nominated_node *node =
-        nominator_node(&h->framework->queue->nominator, str_abi(node_name));
-    for (size_t i = 0; node && i < node->pods.n; i++)
-        fn(ctx, node->pods.v[i]);
-}
-
 static const struct berth_node *host_node_by_name(struct berth_handle *h, struct berth_str name)
 {
     const struct berth_node *node = cache_node(h->framework->cache, str_abi(name));
     return node && node->object ? node : NULL;
+}
+
+static void each_nominated(const struct nominated_node *node,
+                           void (*fn)(void *ctx, const struct berth_pod *pod), void *ctx)
+{
+    for (size_t i = 0; node && i < node->pods.n; i++)
+        fn(ctx, node->pods.v[i]);
+}
+
+static void host_nominated_pods(struct berth_handle *h, struct berth_str node_name,
+                                void (*fn)(void *ctx, const struct berth_pod *pod), void *ctx)
+{
+    const struct nominator *nominator = &h->framework->queue->nominator;
+    if (node_name.n) {
+        each_nominated(nominator_node(nominator, str_abi(node_name)), fn, ctx);
+        return;
+    }
+    map_each (entry, &nominator->nodes)
+        if (host_node_by_name(h, abi_str(entry->key)))
+            each_nominated(nominator_node(nominator, entry->key), fn, ctx);
 }
 
 static enum berth_code host_node_verdict(const struct berth_cycle *cycle,

@@ -46,6 +46,7 @@ static const struct berth_plugin *const plugins[] = {
     &load_variation_risk_balancing_plugin,
     &low_risk_over_commitment_plugin,
     &coscheduling_plugin,
+    &capacity_scheduling_plugin,
     NULL,
 };
 

@@ -506,6 +506,73 @@ def events_while_a_long_pod_waits(n):
             [pod("long", spec, labels={"app": "a"})], changes)
 
 
+# ---- plugins of scheduler-plugins ---------------------------------------------------------------
+
+PLUGINS = {}    # of a case: the text of a configuration
+
+
+def with_plugin(name):
+    """A case whose pods are scheduled with this plugin, which also preempts."""
+    def add(function):
+        PLUGINS[function] = HEAD + f"""profiles:
+- plugins:
+    multiPoint: {{enabled: [{{name: {name}}}]}}
+    postFilter: {{disabled: [{{name: '*'}}], enabled: [{{name: {name}}}]}}
+"""
+        return case(function)
+    return add
+
+
+def quota(namespace, amounts):
+    return {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "ElasticQuota",
+            "metadata": {"name": "q", "namespace": namespace},
+            "spec": {"min": amounts, "max": amounts}}
+
+
+AMOUNTS = {"cpu": "1k", "memory": "100Gi"}
+
+
+@with_plugin("CapacityScheduling")
+def elastic_quotas(n):
+    def of(i, node=None):
+        p = pod(f"p{i}", node=node)
+        p["metadata"]["namespace"] = f"ns{i}"
+        return p
+    return (nodes() + [quota(f"ns{i}", AMOUNTS) for i in range(n)] +
+            [of(i, "node-0" if i % 2 else None) for i in range(n)])
+
+
+@with_plugin("CapacityScheduling")
+def resources_of_an_elastic_quota(n):
+    amounts = {**AMOUNTS, **{f"example.com/r{i}": "5" for i in range(n)}}
+    wants = {f"example.com/r{i}": "1" for i in range(n)}
+    long = {"containers": [container(0, resources={"requests": wants, "limits": wants})]}
+    return (nodes(2, extended=amounts) + others() +
+            [quota("default", amounts), pod("there", long, node="node-0"), pod("long", long)])
+
+
+@with_plugin("CapacityScheduling")
+def containers_that_count_in_an_elastic_quota(n):
+    def each(i):
+        wants = {f"example.com/r{i}": "1"}
+        return container(i, resources={"requests": wants, "limits": wants})
+    spec = {"containers": [each(i) for i in range(n)],
+            "initContainers": [each(n + i) for i in range(n)]}
+    amounts = {f"example.com/r{i}": "5" for i in range(2 * n)}
+    return (nodes(2, extended=amounts) +
+            [quota("default", {**AMOUNTS, **amounts}), pod("there", spec, node="node-0"), pod("long", spec)])
+
+
+@with_plugin("CapacityScheduling")
+def victims_of_an_elastic_quota(n):
+    """All on one node; a pod of another namespace takes back what they borrowed."""
+    low = [pod(f"low-{i}", {"priority": 5}, node="node-0") for i in range(n)]
+    high = pod("high", {"containers": [container(0, resources={"requests": {"cpu": f"{10 * n}m"}})]})
+    high["metadata"]["namespace"] = "other"
+    return ([make_node("node-0", cpu=f"{10 * n}m", memory="9999Gi", pods=100000)] + low +
+            [quota("default", {"cpu": "10m", "memory": "9999Gi"}), quota("other", AMOUNTS), high])
+
+
 # ---- configurations ------------------------------------------------------------------------------
 
 def numbered(n, line):
@@ -575,6 +642,11 @@ def count(make, n):
     with tempfile.TemporaryDirectory() as d:
         counts = os.path.join(d, "counts")
         args = write(d, make(n))
+        if make in PLUGINS:
+            path = os.path.join(d, "plugins.yaml")
+            with open(path, "w") as f:
+                f.write(PLUGINS[make])
+            args += ["--config", path]
         done = subprocess.run([PROGRAM, *args], timeout=600,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                               env={**os.environ, "BERTH_COUNTS": counts})

@@ -12,7 +12,7 @@ keep=3 # programs of so many recipes are kept
 
 say() { echo "sigs: $*" >&2; }
 
-recipe=$(cd "$here" && sha256sum go.mod go.sum build.sh ./*.go | sha256sum | cut -c1-16)
+recipe=$(cd "$here" && sha256sum go.mod go.sum build.sh ./*.go ./*.s | sha256sum | cut -c1-16)
 program=$dir/sigs-$recipe
 if [ -x "$program" ]; then
     echo "$program"

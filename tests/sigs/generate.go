@@ -21,6 +21,7 @@ type testCase struct {
 	Pods   []*v1.Pod      `json:"pods"`
 	// Responses to GETs of plugins, by URL.
 	Responses map[string][]byte `json:"-"`
+	More      []any             `json:"more,omitempty"` // other objects
 }
 
 type generator struct{ *rand.Rand }

@@ -9,11 +9,13 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -34,12 +36,29 @@ type attempt struct {
 			nodeScore
 		} `json:"plugins"`
 	} `json:"feasible"`
+	Outcome    string          `json:"outcome"`
+	PreFilter  []pluginVerdict `json:"preFilter"`
+	PostFilter *struct {
+		Code          string   `json:"code"`
+		Reasons       []string `json:"reasons"`
+		NominatedNode string   `json:"nominatedNode"`
+		Victims       []string `json:"victims"`
+		Violations    int      `json:"pdbViolations"`
+	} `json:"postFilter"`
+}
+
+type pluginVerdict struct {
+	Name    string   `json:"name"`
+	Code    string   `json:"code"`
+	Reasons []string `json:"reasons"`
 }
 
 func configuration(c *testCase) map[string]any {
 	only := []any{map[string]any{"name": c.Plugin}}
 	plugins := map[string]any{}
-	if c.Plugin == "QOSSort" {
+	if preemptors[c.Plugin] != nil {
+		plugins = preemptionPlugins(c.Plugin)
+	} else if c.Plugin == "QOSSort" {
 		plugins["queueSort"] = map[string]any{"disabled": []any{map[string]any{"name": "*"}}, "enabled": only}
 	} else {
 		plugins["score"] = map[string]any{"disabled": []any{map[string]any{"name": "*"}}, "enabled": only}
@@ -69,6 +88,7 @@ func run(berth, dir string, c *testCase) ([]attempt, error) {
 	for _, pod := range c.Pods {
 		items = append(items, pod)
 	}
+	items = append(items, c.More...)
 	input, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
 	if err != nil {
 		return nil, err
@@ -153,6 +173,9 @@ func compare(berth, dir string, c *testCase) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if preemptors[c.Plugin] != nil {
+		return comparePreemption(c, attempts)
+	}
 	k, err := newCluster(c)
 	if err != nil {
 		return "", err
@@ -169,6 +192,7 @@ func work() error {
 	cases := flag.Int("cases", 200, "random cases per plugin")
 	seed := flag.Int64("seed", 0, "the first case's seed")
 	only := flag.String("plugins", "", "only these, separated by commas")
+	show := flag.Bool("show", false, "print cases that differ")
 	tap := flag.Bool("tap", false, "print one TAP line per plugin")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "sigs")
@@ -198,6 +222,10 @@ func work() error {
 			if text != "" {
 				differences++
 				fmt.Printf("# %s, seed %d: %s\n", name, *seed+int64(i), text)
+				if *show {
+					all, _ := json.MarshalIndent(c, "# ", " ")
+					fmt.Printf("# %s\n", all)
+				}
 			}
 			if differences >= 10 {
 				return fmt.Errorf("stopped after %d differences", differences)
@@ -209,6 +237,11 @@ func work() error {
 			line = fmt.Sprintf("%s %d - %s", map[bool]string{true: "ok", false: "not ok"}[differences == before], number+1, line)
 		}
 		fmt.Println(line)
+	}
+	for _, counts := range []map[string]int{outcomes, bugs} {
+		for _, what := range slices.Sorted(maps.Keys(counts)) {
+			fmt.Printf("# %s: %d\n", what, counts[what])
+		}
 	}
 	if differences > 0 {
 		return fmt.Errorf("berth and upstream differ")

@@ -39,6 +39,8 @@ static const struct plugin_summary table[] = {
     {"QOSSort", "pods of higher priority, then of a better QoS class, are scheduled first", NULL},
     {"PreemptionToleration", "pods preempt pods of lower priority that do not tolerate preemption",
      NULL},
+    {"CapacityScheduling",
+     "namespaces have elastic quotas: they lend what they do not use, and take it back", NULL},
     {"EBSLimits", "nodes attach at most so many AWS disks", NULL},
     {"GCEPDLimits", "nodes attach at most so many GCE disks", NULL},
     {"AzureDiskLimits", "nodes attach at most so many Azure disks", NULL},

@@ -55,6 +55,7 @@ extern const struct berth_plugin target_load_packing_plugin;
 extern const struct berth_plugin load_variation_risk_balancing_plugin;
 extern const struct berth_plugin low_risk_over_commitment_plugin;
 extern const struct berth_plugin coscheduling_plugin;
+extern const struct berth_plugin capacity_scheduling_plugin;
 
 extern const struct args_kind coscheduling_args_kind;
 extern const struct args_kind default_preemption_args_kind;
