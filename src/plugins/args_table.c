@@ -21,5 +21,6 @@ const struct args_kind *const in_tree_args[] = {
     &target_load_packing_args_kind,
     &load_variation_risk_balancing_args_kind,
     &low_risk_over_commitment_args_kind,
+    &node_resource_topology_match_args_kind,
     NULL,
 };

@@ -44,6 +44,7 @@ static const struct berth_plugin *const plugins[] = {
     &target_load_packing_plugin,
     &load_variation_risk_balancing_plugin,
     &low_risk_over_commitment_plugin,
+    &node_resource_topology_match_plugin,
     NULL,
 };
 
