@@ -23,5 +23,6 @@ const struct args_kind *const in_tree_args[] = {
     &load_variation_risk_balancing_args_kind,
     &low_risk_over_commitment_args_kind,
     &coscheduling_args_kind,
+    &node_resource_topology_match_args_kind,
     NULL,
 };

@@ -47,6 +47,7 @@ static const struct berth_plugin *const plugins[] = {
     &low_risk_over_commitment_plugin,
     &coscheduling_plugin,
     &capacity_scheduling_plugin,
+    &node_resource_topology_match_plugin,
     NULL,
 };
 

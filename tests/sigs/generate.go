@@ -19,6 +19,10 @@ type testCase struct {
 	Args   map[string]any `json:"args,omitempty"`
 	Nodes  []*v1.Node     `json:"nodes"`
 	Pods   []*v1.Pod      `json:"pods"`
+	// Objects of other kinds.
+	Objects []any `json:"objects,omitempty"`
+	// Filters: the plugin's Filter is compared as well.
+	Filters bool `json:"-"`
 	// Responses to GETs of plugins, by URL.
 	Responses map[string][]byte `json:"-"`
 	More      []any             `json:"more,omitempty"` // other objects

@@ -25,10 +25,23 @@ type nodeScore struct {
 	Normalized int64 `json:"normalized"`
 }
 
+// refusal is a verdict of Filter.
+type refusal struct {
+	Name    string   `json:"name"`
+	Code    string   `json:"code"`
+	Reasons []string `json:"reasons"`
+}
+
 // attempt is what the comparison reads of berth's answer.
 type attempt struct {
-	Attempt  int    `json:"attempt"`
-	Pod      string `json:"pod"`
+	Attempt int    `json:"attempt"`
+	Pod     string `json:"pod"`
+	Filters struct {
+		Nodes []struct {
+			Name    string    `json:"name"`
+			Refused []refusal `json:"refused"`
+		} `json:"nodes"`
+	} `json:"filters"`
 	Feasible []struct {
 		Name    string `json:"name"`
 		Plugins []struct {
@@ -63,6 +76,9 @@ func configuration(c *testCase) map[string]any {
 	} else {
 		plugins["score"] = map[string]any{"disabled": []any{map[string]any{"name": "*"}}, "enabled": only}
 	}
+	if c.Filters {
+		plugins["filter"] = map[string]any{"enabled": only}
+	}
 	profile := map[string]any{"schedulerName": "default-scheduler", "plugins": plugins, "percentageOfNodesToScore": 100}
 	if c.Args != nil {
 		profile["pluginConfig"] = []any{map[string]any{"name": c.Plugin, "args": withKind(c.Plugin, c.Args)}}
@@ -85,6 +101,7 @@ func run(berth, dir string, c *testCase) ([]attempt, error) {
 	for _, node := range c.Nodes {
 		items = append(items, node)
 	}
+	items = append(items, c.Objects...)
 	for _, pod := range c.Pods {
 		items = append(items, pod)
 	}
@@ -166,6 +183,31 @@ func compareScores(c *testCase, k *cluster, attempts []attempt) (string, error) 
 	return "", nil
 }
 
+// compareFilters compares the plugin's verdicts on all nodes.
+func compareFilters(c *testCase, k *cluster, attempts []attempt) (string, error) {
+	if len(attempts) == 0 {
+		return "the pod was not tried", nil
+	}
+	want, err := k.filter(c)
+	if err != nil {
+		return "", err
+	}
+	got := map[string]string{}
+	for _, node := range attempts[0].Filters.Nodes {
+		for _, r := range node.Refused {
+			if r.Name == c.Plugin {
+				got[node.Name] = r.Code + ": " + strings.Join(r.Reasons, ", ")
+			}
+		}
+	}
+	for _, node := range c.Nodes {
+		if got[node.Name] != want[node.Name] {
+			return fmt.Sprintf("node %s: berth %q, upstream %q", node.Name, got[node.Name], want[node.Name]), nil
+		}
+	}
+	return "", nil
+}
+
 var scored = map[string]int{} // cases that compared something
 
 func compare(berth, dir string, c *testCase) (string, error) {
@@ -183,6 +225,11 @@ func compare(berth, dir string, c *testCase) (string, error) {
 	if c.Plugin == "QOSSort" {
 		scored[c.Plugin]++
 		return compareOrder(k, attempts)
+	}
+	if c.Filters {
+		if text, err := compareFilters(c, k, attempts); text != "" || err != nil {
+			return text, err
+		}
 	}
 	return compareScores(c, k, attempts)
 }

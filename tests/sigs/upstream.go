@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sort"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -131,6 +132,36 @@ func newScorer(c *testCase, k *cluster) (framework.ScorePlugin, error) {
 		return nil, err
 	}
 	return plugin.(framework.ScorePlugin), nil
+}
+
+// filter returns the refusals of the nodes for the first pod of the queue, by name.
+func (k *cluster) filter(c *testCase) (map[string]string, error) {
+	plugin, err := makers[c.Plugin](c, k)
+	if err != nil {
+		return nil, err
+	}
+	result := map[string]string{}
+	state := framework.NewCycleState()
+	pod := k.pending[0].Pod
+	if p, ok := plugin.(framework.PreFilterPlugin); ok {
+		if _, status := p.PreFilter(context.Background(), state, pod, k.infos()); !status.IsSuccess() && !status.IsSkip() {
+			return nil, status.AsError()
+		}
+	}
+	for _, node := range k.nodes {
+		status := plugin.(framework.FilterPlugin).Filter(context.Background(), state, pod, node)
+		if !status.IsSuccess() {
+			result[node.Node().Name] = status.Code().String() + ": " + strings.Join(status.Reasons(), ", ")
+		}
+	}
+	return result, nil
+}
+
+func (k *cluster) infos() (list []fwk.NodeInfo) {
+	for _, node := range k.nodes {
+		list = append(list, node)
+	}
+	return list
 }
 
 // score returns raw and normalized scores of the feasible nodes for the first pod of the queue.

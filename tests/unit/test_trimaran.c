@@ -42,9 +42,8 @@ static const char by_watcher[] = CONFIG("watcherAddress: 'http://watcher:2020/'"
 /* Answers the last request. */
 static void answer(struct fixture *f, int status, const char *text)
 {
-    unsigned long long id;
     assert_true(f->gets.n > 0);
-    assert_int_equal(sscanf(f->gets.v[f->gets.n - 1], "%llu", &id), 1);
+    uint64_t id = strtoull(f->gets.v[f->gets.n - 1], NULL, 10);
     struct berth_http_result result = {.struct_size = sizeof(result), .status = status};
     const char *body = json_quotes(text);
     if (status)

@@ -56,6 +56,7 @@ extern const struct berth_plugin load_variation_risk_balancing_plugin;
 extern const struct berth_plugin low_risk_over_commitment_plugin;
 extern const struct berth_plugin coscheduling_plugin;
 extern const struct berth_plugin capacity_scheduling_plugin;
+extern const struct berth_plugin node_resource_topology_match_plugin;
 
 extern const struct args_kind coscheduling_args_kind;
 extern const struct args_kind default_preemption_args_kind;
@@ -71,5 +72,6 @@ extern const struct args_kind volume_binding_args_kind;
 extern const struct args_kind target_load_packing_args_kind;
 extern const struct args_kind load_variation_risk_balancing_args_kind;
 extern const struct args_kind low_risk_over_commitment_args_kind;
+extern const struct args_kind node_resource_topology_match_args_kind;
 
 #endif

@@ -63,8 +63,7 @@ static void changed(void *data, enum berth_resource resource, const struct berth
                     const struct berth_object *after)
 {
     struct recent_pods *r = data;
-    if (resource != BERTH_RESOURCE_POD && resource != BERTH_RESOURCE_ASSIGNED_POD &&
-        resource != BERTH_RESOURCE_UNSCHEDULED_POD)
+    if (resource != BERTH_RESOURCE_ASSIGNED_POD)
         return;
     const struct pod *old = hint_pod(before), *new = hint_pod(after);
     bool was = old && !str_empty(old->spec.node_name) && !pod_is_terminal(old);
