@@ -5,6 +5,7 @@ is not a guest."""
 
 import json
 import os
+import re
 import shutil
 import tempfile
 
@@ -259,6 +260,19 @@ def two_guests_run_beside_each_other(f):
     first = f.guest(filter=choose("(call $node_is @small-1@)", status(UNSCHEDULABLE, "@one@"), PASS))
     second = f.guest(filter=choose("(call $node_is @small-2@)", status(UNSCHEDULABLE, "@two@"), PASS))
     equal(f.pods(first, second)["web-1"]["node"], "big-1", "node")
+
+
+@test
+def the_guest_of_the_document_does_what_the_document_shows(f):
+    with open(os.path.join(ROOT, "docs", "wasm.md")) as doc:
+        parts = re.findall(r"^```(\w*)\n(.*?)^```$", doc.read(), re.M | re.S)
+    (config,), (module,), (output,) = ([text for kind, text in parts if kind == wanted]
+                                       for wanted in ("yaml", "wat", ""))
+    path = f.wasmtime.compile(f.path("no-small.wasm"), module)
+    with open(f.path("doc.yaml"), "w") as out:
+        out.write(config.replace("file://no-small.wasm", "file://" + path))
+    done = f.run("simulate", "--config", f.path("doc.yaml"), SCENARIO)
+    equal((done.code, done.out), (0, output), f"output; it said {done.err!r}")
 
 
 # ---- guests that fail ----------------------------------------------------------------------------
