@@ -5,6 +5,7 @@
 
 #include "codec/json_value.h"
 #include "kube/file.h"
+#include "loader/guest_fetch.h"
 #include "wasm/module.h"
 
 static bool section_has(const struct plugin_section *section, struct str name)
@@ -95,6 +96,8 @@ static int read_url(struct str url, struct buf *out, struct err *reterr)
         return err_set(reterr, -EINVAL, "invalid URL: %.*s", STR_ARG(url));
     if (guest_url_path(url).n)
         return read_path(guest_url_path(url), out, reterr);
+    if (str_is(scheme, "http") || str_is(scheme, "https"))
+        return guest_fetch(url, WASM_MODULE_MAX, out, reterr);
     return err_set(reterr, -EINVAL, "unsupported URL scheme: %.*s", STR_ARG(scheme));
 }
 

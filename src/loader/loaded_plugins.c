@@ -236,6 +236,17 @@ struct loaded_plugins *loaded_plugins_without_guests(struct loaded_plugins *set)
     return set;
 }
 
+/* A module of a server is read once; a new URL is how it is replaced. */
+static struct wasm_module *find_fetched(const struct loaded_plugins *set,
+                                        const struct guest_entry *entry)
+{
+    for (size_t i = 0; set && !guest_url_path(entry->url).n && i < set->guests.n; i++)
+        if (str_is(entry->name, set->guests.v[i]->name) &&
+            str_is(entry->url, set->guests.v[i]->url))
+            return wasm_module_ref(set->guests.v[i]);
+    return NULL;
+}
+
 static struct wasm_module *find_module(const struct loaded_plugins *set,
                                        const struct guest_entry *entry, struct str bytes)
 {
@@ -251,9 +262,9 @@ static int add_guest(struct loaded_plugins *set, const struct guest_entry *entry
                      const struct loaded_plugins *previous, struct err *reterr)
 {
     struct buf bytes = BUF_INIT;
-    struct wasm_module *module = NULL;
-    int r = guest_url_read(entry->url, &bytes, reterr);
-    if (r == 0)
+    struct wasm_module *module = find_fetched(previous, entry);
+    int r = module ? 0 : guest_url_read(entry->url, &bytes, reterr);
+    if (r == 0 && !module)
         module = find_module(previous, entry, buf_str(&bytes));
     if (r == 0 && !module)
         r = wasm_plugin_load(entry->name, entry->url, buf_str(&bytes), &module, reterr);

@@ -3,11 +3,14 @@
 """WebAssembly guests without a cluster: their functions, what they are told, their limits, and what
 is not a guest."""
 
+import functools
+import http.server
 import json
 import os
 import re
 import shutil
 import tempfile
+import threading
 
 import berth
 from berth import ROOT, check, equal
@@ -61,6 +64,26 @@ class Fixture:
                         SCENARIO)
         equal(done.code, 0, done.err)
         return {p["name"]: p for p in json.loads(done.out)}
+
+
+class Files:
+    """An HTTP server for the files of a folder."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __enter__(self):
+        class Handler(http.server.SimpleHTTPRequestHandler):
+            def log_message(self, *_):
+                pass
+        self.server = http.server.ThreadingHTTPServer(
+            ("127.0.0.1", 0), functools.partial(Handler, directory=self.folder))
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{self.server.server_port}"
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
 
 
 def nodes_of(pods):
@@ -260,6 +283,15 @@ def two_guests_run_beside_each_other(f):
     first = f.guest(filter=choose("(call $node_is @small-1@)", status(UNSCHEDULABLE, "@one@"), PASS))
     second = f.guest(filter=choose("(call $node_is @small-2@)", status(UNSCHEDULABLE, "@two@"), PASS))
     equal(f.pods(first, second)["web-1"]["node"], "big-1", "node")
+
+
+@test
+def a_module_comes_from_an_http_server(f):
+    path = f.guest(filter=choose("(call $node_is @big-1@)", PASS, status(UNSCHEDULABLE)))
+    with Files(f.dir) as url:
+        equal(f.pods(f"{url}/{os.path.basename(path)}")["web-1"]["node"], "big-1", "node")
+        refused(f, f"{url}/nothing.wasm", f'received 404 status code from "{url}/nothing.wasm"')
+    refused(f, f"{url}/x.wasm", f"error reading guestURL {url}/x.wasm: ", "onnect")
 
 
 @test
