@@ -480,5 +480,20 @@ def config_commands_know_guests(f):
     contains(done.out, "guestURL")
 
 
+@test
+def inspect_lists_what_a_module_exports(f):
+    path = f.wasmtime.compile(f.path("no-small.wasm"), wat(filter=PASS, score="(i64.const 0)", _start="unreachable"))
+    done = f.run("plugin", "inspect", "-o", "json", path)
+    equal(done.code, 0, done.err)
+    told = json.loads(done.out)
+    equal((told["name"], set(told["extensionPoints"])), ("no-small", {"preFilter", "filter", "score"}), "plugin")
+    contains(told["arguments"], "guestURL", "fuelPerCall", "memoryLimit")
+    with open(f.path("bad.wasm"), "wb") as out:
+        out.write(b"\0asm\1\0\0\0garbage")
+    done = f.run("plugin", "inspect", f.path("bad.wasm"))
+    equal((done.code, done.err.count("\n")), (1, 1), f"exit code and lines of {done.err!r}")
+    contains(done.err, "bad.wasm: wasm: error compiling guest")
+
+
 if __name__ == "__main__":
     main(fixture=Fixture)
