@@ -5,7 +5,8 @@
 
 #include "codec/json_value.h"
 #include "kube/file.h"
-#include "wasm/module.h"
+#include "loader/guest_fetch.h"
+#include "wasm/wasm_plugin.h"
 
 static bool section_has(const struct plugin_section *section, struct str name)
 {
@@ -95,6 +96,8 @@ static int read_url(struct str url, struct buf *out, struct err *reterr)
         return err_set(reterr, -EINVAL, "invalid URL: %.*s", STR_ARG(url));
     if (guest_url_path(url).n)
         return read_path(guest_url_path(url), out, reterr);
+    if (str_is(scheme, "http") || str_is(scheme, "https"))
+        return guest_fetch(url, WASM_MODULE_MAX, out, reterr);
     return err_set(reterr, -EINVAL, "unsupported URL scheme: %.*s", STR_ARG(scheme));
 }
 
@@ -102,4 +105,43 @@ int guest_url_read(struct str url, struct buf *out, struct err *reterr)
 {
     int r = read_url(url, out, reterr);
     return r < 0 ? err_prefix(reterr, r, "wasm: error reading guestURL %.*s", STR_ARG(url)) : 0;
+}
+
+/* --- inspection ------------------------------------------------------------------------------- */
+
+bool guest_is_module(struct str bytes)
+{
+    return str_starts(bytes, (struct str){"\0asm", 4});
+}
+
+/* "a/no-small.wasm" is no-small. */
+static struct str name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    struct str name = str_of(slash ? slash + 1 : path);
+    return str_ends(name, STR(".wasm")) ? str_slice(name, 0, name.n - 5) : name;
+}
+
+int guest_inspect(const char *path, struct str bytes, struct arena *a,
+                  struct plugin_listing *ret_listing, struct err *reterr)
+{
+    static const char *needed[] = {"libwasmtime.so", NULL};
+    struct wasm_module *m;
+    int r = wasm_plugin_load(name_of(path), str_of(path), bytes, &m, reterr);
+    if (r < 0)
+        return err_prefix(reterr, r, "%s", path);
+    struct plugin_info *info = arena_new(a, struct plugin_info);
+    struct berth_arg *args = arena_array(a, struct berth_arg, ARRAY_LEN(m->args));
+    memcpy(args, m->args, sizeof(m->args));
+    *info = (struct plugin_info){.name = arena_dup(a, name_of(path)).p,
+                                 .version = m->plugin.version, /* a literal */
+                                 .abi = m->plugin.abi,
+                                 .struct_size = m->plugin.struct_size,
+                                 .flags = m->plugin.flags,
+                                 .args = args};
+    for (int point = 0; point < POINT_COUNT; point++)
+        info->points |= (unsigned)plugin_implements(&m->plugin, (enum point)point) << point;
+    *ret_listing = (struct plugin_listing){.plugins = info, .n = 1, .needed = needed};
+    wasm_module_unref(m);
+    return 0;
 }

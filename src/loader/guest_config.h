@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "engine/config/registry.h"
+#include "loader/plugin_file.h"
 
 struct guest_entry {
     struct str name, url; /* url in the arena */
@@ -27,5 +28,14 @@ int guest_config_find(const struct scheduler_config *config, const struct regist
 struct str guest_url_path(struct str url);
 /* Appends the module. Errors are upstream's: "wasm: error reading guestURL URL: …". */
 int guest_url_read(struct str url, struct buf *out, struct err *reterr) MUST_CHECK;
+
+/* Whether a file is a WebAssembly module, by its first bytes. */
+bool guest_is_module(struct str bytes);
+/*
+ * Lists the plugin of a module as plugin_file_inspect does, without running it; its name is that of
+ * the file. The listing is in the arena.
+ */
+int guest_inspect(const char *path, struct str bytes, struct arena *a,
+                  struct plugin_listing *ret_listing, struct err *reterr) MUST_CHECK;
 
 #endif

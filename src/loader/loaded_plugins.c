@@ -70,20 +70,35 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash_u64(hash ^ value);
 }
 
+static uint64_t mix_file(uint64_t hash, const char *path)
+{
+    struct file_stamp stamp;
+    if (file_stamp_of(path, &stamp) < 0)
+        return hash;
+    hash = mix(mix(hash, str_hash(str_of(path))), stamp.inode);
+    hash = mix(mix(hash, (uint64_t)stamp.size), (uint64_t)stamp.mtime);
+    return mix(hash, (uint64_t)stamp.ctime);
+}
+
 uint64_t plugin_sources_stamp(const struct plugin_sources *s)
 {
     path_list paths = {0};
     struct err err;
     uint64_t hash = list_paths(s, &paths, &err) < 0;
-    for (size_t i = 0; i < paths.n; i++) {
-        struct file_stamp stamp;
-        if (file_stamp_of(paths.v[i], &stamp) < 0)
-            continue;
-        hash = mix(mix(hash, str_hash(str_of(paths.v[i]))), stamp.inode);
-        hash = mix(mix(hash, (uint64_t)stamp.size), (uint64_t)stamp.mtime);
-        hash = mix(hash, (uint64_t)stamp.ctime);
-    }
+    for (size_t i = 0; i < paths.n; i++)
+        hash = mix_file(hash, paths.v[i]);
     release_paths(&paths);
+    return hash;
+}
+
+uint64_t loaded_plugins_guest_stamp(const struct loaded_plugins *set)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; i < set->guests.n; i++) {
+        struct str path = guest_url_path(str_of(set->guests.v[i]->url));
+        if (path.n)
+            hash = mix_file(hash, path.p); /* the end of the URL: ends with NUL */
+    }
     return hash;
 }
 
@@ -221,12 +236,25 @@ struct loaded_plugins *loaded_plugins_without_guests(struct loaded_plugins *set)
     return set;
 }
 
-static struct wasm_module *find_module(const struct loaded_plugins *set, struct str name,
-                                       struct str bytes)
+/* A module of a server is read once; a new URL is how it is replaced. */
+static struct wasm_module *find_fetched(const struct loaded_plugins *set,
+                                        const struct guest_entry *entry)
 {
-    for (size_t i = 0; set && i < set->guests.n; i++)
-        if (str_is(name, set->guests.v[i]->name) && str_eq(set->guests.v[i]->bytes, bytes))
+    for (size_t i = 0; set && !guest_url_path(entry->url).n && i < set->guests.n; i++)
+        if (str_is(entry->name, set->guests.v[i]->name) &&
+            str_is(entry->url, set->guests.v[i]->url))
             return wasm_module_ref(set->guests.v[i]);
+    return NULL;
+}
+
+static struct wasm_module *find_module(const struct loaded_plugins *set,
+                                       const struct guest_entry *entry, struct str bytes)
+{
+    for (size_t i = 0; set && i < set->guests.n; i++) {
+        struct wasm_module *m = set->guests.v[i];
+        if (str_is(entry->name, m->name) && str_is(entry->url, m->url) && str_eq(m->bytes, bytes))
+            return wasm_module_ref(m);
+    }
     return NULL;
 }
 
@@ -234,12 +262,12 @@ static int add_guest(struct loaded_plugins *set, const struct guest_entry *entry
                      const struct loaded_plugins *previous, struct err *reterr)
 {
     struct buf bytes = BUF_INIT;
-    struct wasm_module *module = NULL;
-    int r = guest_url_read(entry->url, &bytes, reterr);
-    if (r == 0)
-        module = find_module(previous, entry->name, buf_str(&bytes));
+    struct wasm_module *module = find_fetched(previous, entry);
+    int r = module ? 0 : guest_url_read(entry->url, &bytes, reterr);
     if (r == 0 && !module)
-        r = wasm_plugin_load(entry->name, buf_str(&bytes), &module, reterr);
+        module = find_module(previous, entry, buf_str(&bytes));
+    if (r == 0 && !module)
+        r = wasm_plugin_load(entry->name, entry->url, buf_str(&bytes), &module, reterr);
     buf_release(&bytes);
     if (r < 0)
         return err_prefix(reterr, r, "initializing plugin \"%.*s\"", STR_ARG(entry->name));

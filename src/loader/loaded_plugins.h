@@ -62,5 +62,7 @@ bool loaded_plugins_eq(const struct loaded_plugins *a, const struct loaded_plugi
  * be read now count as removed.
  */
 uint64_t plugin_sources_stamp(const struct plugin_sources *sources);
+/* The same for the files of a set's guests. */
+uint64_t loaded_plugins_guest_stamp(const struct loaded_plugins *set);
 
 #endif

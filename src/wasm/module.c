@@ -157,20 +157,20 @@ static int compile(struct wasm_module *m, struct err *reterr)
     m->wt = wasmtime_get(reterr);
     if (!m->wt)
         return err_prefix(reterr, -ENOENT, "wasm");
-    wasmtime_error_t *error = m->wt->wasmtime_module_new(m->wt->engine, (const uint8_t *)m->bytes.p,
-                                                         m->bytes.n, &m->code);
+    wasmtime_error_t *error = wasmtime_compile(m->wt, m->bytes, &m->code);
     if (!error)
         return 0;
     wasmtime_fail(m->wt, error, reterr);
     return err_prefix(reterr, -EINVAL, "wasm: error compiling guest");
 }
 
-int wasm_module_new(struct str name, struct str bytes, struct wasm_module **ret_module,
-                    struct err *reterr)
+int wasm_module_new(struct str name, struct str url, struct str bytes,
+                    struct wasm_module **ret_module, struct err *reterr)
 {
     struct wasm_module *m = xnew(struct wasm_module);
     m->refs = 1;
     m->name = str_dup(name);
+    m->url = str_dup(url);
     m->bytes = (struct str){str_dup(bytes), bytes.n};
     int r = compile(m, reterr);
     if (r == 0)
@@ -202,6 +202,7 @@ struct wasm_module *wasm_module_unref(struct wasm_module *m)
         m->wt->wasmtime_module_delete(m->code);
     free((void *)(uintptr_t)m->bytes.p);
     free(m->name);
+    free(m->url);
     free(m);
     return NULL;
 }

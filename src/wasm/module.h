@@ -44,6 +44,7 @@ const char *guest_export_name(enum guest_export fn);
 struct wasm_module {
     unsigned refs;
     char *name;       /* of the plugin */
+    char *url;        /* where it comes from */
     struct str bytes; /* what it was compiled from; owned */
     const struct wasmtime *wt;
     wasmtime_module_t *code;
@@ -59,8 +60,8 @@ struct wasm_module {
  * Compiles a module of that plugin name. Errors are upstream's where it has them: "wasm: error
  * compiling guest: …". Sets everything but args and plugin.
  */
-int wasm_module_new(struct str name, struct str bytes, struct wasm_module **ret_module,
-                    struct err *reterr) MUST_CHECK;
+int wasm_module_new(struct str name, struct str url, struct str bytes,
+                    struct wasm_module **ret_module, struct err *reterr) MUST_CHECK;
 struct wasm_module *wasm_module_ref(struct wasm_module *module);
 /* NULL is allowed. Returns NULL. */
 struct wasm_module *wasm_module_unref(struct wasm_module *module);

@@ -564,10 +564,10 @@ static void fill(struct wasm_module *m)
     SET(post_bind, post_bind, GUEST_POSTBIND);
 }
 
-int wasm_plugin_load(struct str name, struct str bytes, struct wasm_module **ret_module,
-                     struct err *reterr)
+int wasm_plugin_load(struct str name, struct str url, struct str bytes,
+                     struct wasm_module **ret_module, struct err *reterr)
 {
-    int r = wasm_module_new(name, bytes, ret_module, reterr);
+    int r = wasm_module_new(name, url, bytes, ret_module, reterr);
     if (r == 0)
         fill(*ret_module);
     return r;

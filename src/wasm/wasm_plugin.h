@@ -15,7 +15,7 @@
 #include "wasm/module.h"
 
 /* As wasm_module_new; also sets args and plugin. */
-int wasm_plugin_load(struct str name, struct str bytes, struct wasm_module **ret_module,
-                     struct err *reterr) MUST_CHECK;
+int wasm_plugin_load(struct str name, struct str url, struct str bytes,
+                     struct wasm_module **ret_module, struct err *reterr) MUST_CHECK;
 
 #endif

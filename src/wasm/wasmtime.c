@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 
 #define LIBRARY     "libwasmtime.so"
 /* A guest's own stack; what exceeds it is a trap. Threads of berth have at least 2 MiB. */
@@ -22,6 +23,21 @@ int wasmtime_fail(const struct wasmtime *wt, wasmtime_error_t *error, struct err
     wt->wasm_byte_vec_delete(&message);
     wt->wasmtime_error_delete(error);
     return -EINVAL;
+}
+
+wasmtime_error_t *wasmtime_compile(const struct wasmtime *wt, struct str bytes,
+                                   wasmtime_module_t **ret_module)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
+    sigset_t mask, before;
+    sigfillset(&mask);
+    for (size_t i = 0; i < ARRAY_LEN(faults); i++)
+        sigdelset(&mask, faults[i]);
+    pthread_sigmask(SIG_BLOCK, &mask, &before);
+    wasmtime_error_t *error =
+        wt->wasmtime_module_new(wt->engine, (const uint8_t *)bytes.p, bytes.n, ret_module);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
 }
 
 /* --- check of the layout ---------------------------------------------------------------------- */
@@ -100,7 +116,7 @@ static bool works(struct wasmtime *wt)
     struct wasmtime_instance_room instance;
     wasm_trap_t *trap = NULL;
     bool called = false;
-    if (wt->wasmtime_module_new(wt->engine, probe, sizeof(probe), &module))
+    if (wasmtime_compile(wt, (struct str){(const char *)probe, sizeof(probe)}, &module))
         return false;
     wasmtime_linker_t *linker = wt->wasmtime_linker_new(wt->engine);
     wasmtime_store_t *store = wt->wasmtime_store_new(wt->engine, &called, NULL);

@@ -168,6 +168,10 @@ const struct wasmtime *wasmtime_get(struct err *reterr);
 /* The same after a success. */
 const struct wasmtime *wasmtime_loaded(void);
 
+/* Compiles a module. The first call starts threads, which take no signals of the process. */
+wasmtime_error_t *wasmtime_compile(const struct wasmtime *wt, struct str bytes,
+                                   wasmtime_module_t **ret_module);
+
 /* Turns an error of the library into one line and deletes it. Returns -EINVAL. */
 int wasmtime_fail(const struct wasmtime *wt, wasmtime_error_t *error, struct err *reterr);
 

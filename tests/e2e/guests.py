@@ -42,8 +42,8 @@ BUF, BUF_SIZE = 65536, 262144
 HELPERS = f"""
 (memory (export "memory") 16)
 (global $count (mut i32) (i32.const 0))
-;; Whether the n bytes at $at hold the text.
-(func $has (param $at i32) (param $n i32) (param $text i32) (param $len i32) (result i32)
+;; The address behind the text in the n bytes at $at; 0: it is not there.
+(func $find (param $at i32) (param $n i32) (param $text i32) (param $len i32) (result i32)
   (local $i i32)
   (block $no
     (loop $next
@@ -51,7 +51,7 @@ HELPERS = f"""
       (local.set $i (i32.const 0))
       (block $differs
         (loop $byte
-          (if (i32.eq (local.get $i) (local.get $len)) (then (return (i32.const 1))))
+          (if (i32.eq (local.get $i) (local.get $len)) (then (return (i32.add (local.get $at) (local.get $len)))))
           (br_if $differs (i32.ne
             (i32.load8_u (i32.add (local.get $at) (local.get $i)))
             (i32.load8_u (i32.add (local.get $text) (local.get $i)))))
@@ -61,6 +61,9 @@ HELPERS = f"""
       (local.set $n (i32.sub (local.get $n) (i32.const 1)))
       (br $next)))
   (i32.const 0))
+(func $has (param $at i32) (param $n i32) (param $text i32) (param $len i32) (result i32)
+  (i32.ne (i32.const 0)
+    (call $find (local.get $at) (local.get $n) (local.get $text) (local.get $len))))
 (func $node_is (param $text i32) (param $len i32) (result i32)
   (local $n i32)
   (local.set $n (call $node_name (i32.const {BUF}) (i32.const {BUF_SIZE})))

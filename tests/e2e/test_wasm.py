@@ -3,10 +3,14 @@
 """WebAssembly guests without a cluster: their functions, what they are told, their limits, and what
 is not a guest."""
 
+import functools
+import http.server
 import json
 import os
+import re
 import shutil
 import tempfile
+import threading
 
 import berth
 from berth import ROOT, check, equal
@@ -60,6 +64,26 @@ class Fixture:
                         SCENARIO)
         equal(done.code, 0, done.err)
         return {p["name"]: p for p in json.loads(done.out)}
+
+
+class Files:
+    """An HTTP server for the files of a folder."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __enter__(self):
+        class Handler(http.server.SimpleHTTPRequestHandler):
+            def log_message(self, *_):
+                pass
+        self.server = http.server.ThreadingHTTPServer(
+            ("127.0.0.1", 0), functools.partial(Handler, directory=self.folder))
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{self.server.server_port}"
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
 
 
 def nodes_of(pods):
@@ -261,6 +285,28 @@ def two_guests_run_beside_each_other(f):
     equal(f.pods(first, second)["web-1"]["node"], "big-1", "node")
 
 
+@test
+def a_module_comes_from_an_http_server(f):
+    path = f.guest(filter=choose("(call $node_is @big-1@)", PASS, status(UNSCHEDULABLE)))
+    with Files(f.dir) as url:
+        equal(f.pods(f"{url}/{os.path.basename(path)}")["web-1"]["node"], "big-1", "node")
+        refused(f, f"{url}/nothing.wasm", f'received 404 status code from "{url}/nothing.wasm"')
+    refused(f, f"{url}/x.wasm", f"error reading guestURL {url}/x.wasm: ", "onnect")
+
+
+@test
+def the_guest_of_the_document_does_what_the_document_shows(f):
+    with open(os.path.join(ROOT, "docs", "wasm.md")) as doc:
+        parts = re.findall(r"^```(\w*)\n(.*?)^```$", doc.read(), re.M | re.S)
+    (config,), (module,), (output,) = ([text for kind, text in parts if kind == wanted]
+                                       for wanted in ("yaml", "wat", ""))
+    path = f.wasmtime.compile(f.path("no-small.wasm"), module)
+    with open(f.path("doc.yaml"), "w") as out:
+        out.write(config.replace("file://no-small.wasm", "file://" + path))
+    done = f.run("simulate", "--config", f.path("doc.yaml"), SCENARIO)
+    equal((done.code, done.out), (0, output), f"output; it said {done.err!r}")
+
+
 # ---- guests that fail ----------------------------------------------------------------------------
 
 OTHERS = {"web-2", "web-3", "batch", "idle"}
@@ -432,6 +478,21 @@ def config_commands_know_guests(f):
     done = f.run("config", "convert", config)
     equal(done.code, 0, done.err)
     contains(done.out, "guestURL")
+
+
+@test
+def inspect_lists_what_a_module_exports(f):
+    path = f.wasmtime.compile(f.path("no-small.wasm"), wat(filter=PASS, score="(i64.const 0)", _start="unreachable"))
+    done = f.run("plugin", "inspect", "-o", "json", path)
+    equal(done.code, 0, done.err)
+    told = json.loads(done.out)
+    equal((told["name"], set(told["extensionPoints"])), ("no-small", {"preFilter", "filter", "score"}), "plugin")
+    contains(told["arguments"], "guestURL", "fuelPerCall", "memoryLimit")
+    with open(f.path("bad.wasm"), "wb") as out:
+        out.write(b"\0asm\1\0\0\0garbage")
+    done = f.run("plugin", "inspect", f.path("bad.wasm"))
+    equal((done.code, done.err.count("\n")), (1, 1), f"exit code and lines of {done.err!r}")
+    contains(done.err, "bad.wasm: wasm: error compiling guest")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #include "cmd/cli/text_table.h"
 #include "cmd/plugin/plugin_internal.h"
 #include "codec/json.h"
+#include "loader/guest_config.h"
 #include "plugins/registry.h"
 
 /* --- JSON ------------------------------------------------------------------------------------- */
@@ -216,7 +217,8 @@ static int inspect_one(const char *path, bool json, struct buf *out)
     arena_init(&a, 0);
     int r = plugin_file_read(path, &bytes, &err);
     if (r == 0)
-        r = plugin_file_inspect(path, buf_str(&bytes), &a, &listing, &err);
+        r = (guest_is_module(buf_str(&bytes)) ? guest_inspect : plugin_file_inspect)(
+            path, buf_str(&bytes), &a, &listing, &err);
     if (r < 0)
         cmd_fail(EXIT_FAILED, "%s", err.msg);
     else

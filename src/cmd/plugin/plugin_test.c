@@ -60,8 +60,7 @@ static bool load_config(struct trial *t)
     struct err err;
     bool ok;
     if (*c->config_file) {
-        ok = config_file_use(c->config_file, &t->set, &c->features, &t->arena, &t->config,
-                             &lines);
+        ok = config_file_use(c->config_file, &t->set, &c->features, &t->arena, &t->config, &lines);
     } else {
         write_config(t, &text);
         struct config_text own = {

@@ -21,6 +21,8 @@ struct reloader {
     bool changed;                                /* since they were read last */
     uint64_t plugins_seen;                       /* their stamp at the last check */
     bool plugins_changed;                        /* since they were loaded last */
+    uint64_t guests_seen;                        /* stamp of the guests of latest */
+    bool guests_changed;                         /* at the last check */
     bool stopped;
     struct buf tried; /* the bytes read last, valid or not */
     struct metric *succeeded, *refused, *last;
@@ -217,6 +219,7 @@ static bool use(struct reloader *r, struct loaded_config *l, struct buf *ret_why
         return false;
     }
     r->latest = l;
+    r->guests_seen = loaded_plugins_guest_stamp(l->plugins);
     return true;
 }
 
@@ -316,11 +319,22 @@ static bool plugins_settled(struct reloader *r)
     return same && r->plugins_changed;
 }
 
+/* The same for the guests of the configuration, which are loaded with it. */
+static bool guests_settled(struct reloader *r)
+{
+    uint64_t stamp = loaded_plugins_guest_stamp(r->latest->plugins);
+    bool same = stamp == r->guests_seen, settled = same && r->guests_changed;
+    r->guests_seen = stamp;
+    r->guests_changed = !same;
+    return settled;
+}
+
 /* Reads the files once they are unchanged for a whole interval: a writer may not be done. */
 static void check(struct reloader *r)
 {
     enum file_state state = r->n_paths ? check_files(r) : FILES_SAME;
     bool plugins = plugins_settled(r);
+    bool guests = guests_settled(r);
     if (state == FILES_CHANGED)
         r->changed = true;
     bool config = state == FILES_SAME && r->changed;
@@ -328,7 +342,7 @@ static void check(struct reloader *r)
         r->changed = false;
     if (plugins)
         r->plugins_changed = false;
-    config = config && read_bytes(r);
+    config = (config && read_bytes(r)) || (guests && state == FILES_SAME);
     /* A configuration that was refused may name a plugin that has come now. */
     bool again = plugins && r->n_paths && !str_eq(buf_str(&r->tried), r->latest->source);
     if (config || plugins)
@@ -378,6 +392,7 @@ struct reloader *reloader_new(const struct reload_parts *parts, struct loaded_co
     /* The stamps at the time of reading are not known: the first check compares the bytes. */
     r->changed = true;
     r->plugins_changed = true;
+    r->guests_seen = loaded_plugins_guest_stamp(running->plugins);
     return r;
 }
 
