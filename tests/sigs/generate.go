@@ -11,14 +11,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/scheduler-plugins/apis/scheduling/v1alpha1"
 )
 
 // testCase is a cluster and one plugin with its arguments.
 type testCase struct {
-	Plugin string         `json:"plugin"`
-	Args   map[string]any `json:"args,omitempty"`
-	Nodes  []*v1.Node     `json:"nodes"`
-	Pods   []*v1.Pod      `json:"pods"`
+	Plugin string               `json:"plugin"`
+	Args   map[string]any       `json:"args,omitempty"`
+	Nodes  []*v1.Node           `json:"nodes"`
+	Pods   []*v1.Pod            `json:"pods"`
+	Groups []*v1alpha1.PodGroup `json:"groups,omitempty"`
 }
 
 type generator struct{ *rand.Rand }
@@ -174,4 +176,5 @@ var generators = map[string]func(generator) *testCase{
 	"NodeResourcesAllocatable": generator.allocatable,
 	"PodState":                 generator.podState,
 	"QOSSort":                  generator.qosSort,
+	"Coscheduling":             generator.coscheduling,
 }

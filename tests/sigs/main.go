@@ -141,6 +141,9 @@ func compareScores(c *testCase, k *cluster, attempts []attempt) (string, error) 
 var scored = map[string]int{} // cases that compared something
 
 func compare(berth, dir string, c *testCase) (string, error) {
+	if c.Plugin == "Coscheduling" {
+		return compareCoscheduling(berth, dir, c)
+	}
 	attempts, err := run(berth, dir, c)
 	if err != nil {
 		return "", err
