@@ -60,7 +60,7 @@ func init() {
 				h.SharedInformerFactory().Policy().V1().PodDisruptionBudgets().Lister()
 			*member[client.Client](plugin, "client") = noQuotas{}
 			*member[capacityscheduling.ElasticQuotaInfos](plugin, "elasticQuotaInfos") = capacityscheduling.NewElasticQuotaInfos()
-			for _, o := range c.More {
+			for _, o := range c.Objects {
 				if quota, ok := o.(*v1alpha1.ElasticQuota); ok {
 					addElasticQuota(plugin, quota)
 				}
@@ -149,7 +149,7 @@ func (g generator) capacityScheduling() *testCase {
 	namespaces := []string{"a", "b", "c", "free"}
 	g.crowd(c)
 	for i, namespace := range namespaces[:1+g.Intn(3)] {
-		c.More = append(c.More, g.elasticQuota(namespace, i))
+		c.Objects = append(c.Objects, g.elasticQuota(namespace, i))
 	}
 	g.budgets(c, namespaces...)
 	g.reserve(c)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/scheduler-plugins/apis/scheduling/v1alpha1"
 )
 
 // testCase is a cluster and one plugin with its arguments.
@@ -24,8 +25,8 @@ type testCase struct {
 	// Filters: the plugin's Filter is compared as well.
 	Filters bool `json:"-"`
 	// Responses to GETs of plugins, by URL.
-	Responses map[string][]byte `json:"-"`
-	More      []any             `json:"more,omitempty"` // other objects
+	Responses map[string][]byte    `json:"-"`
+	Groups    []*v1alpha1.PodGroup `json:"groups,omitempty"`
 }
 
 type generator struct{ *rand.Rand }
@@ -181,4 +182,5 @@ var generators = map[string]func(generator) *testCase{
 	"NodeResourcesAllocatable": generator.allocatable,
 	"PodState":                 generator.podState,
 	"QOSSort":                  generator.qosSort,
+	"Coscheduling":             generator.coscheduling,
 }

@@ -18,6 +18,8 @@ require (
 
 require github.com/evanphx/json-patch/v5 v5.9.11 // indirect
 
+require github.com/patrickmn/go-cache v2.1.0+incompatible // indirect
+
 require (
 	cel.dev/expr v0.24.0 // indirect
 	github.com/OneOfOne/xxhash v1.2.8 // indirect

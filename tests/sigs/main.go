@@ -105,7 +105,6 @@ func run(berth, dir string, c *testCase) ([]attempt, error) {
 	for _, pod := range c.Pods {
 		items = append(items, pod)
 	}
-	items = append(items, c.More...)
 	input, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
 	if err != nil {
 		return nil, err
@@ -211,6 +210,9 @@ func compareFilters(c *testCase, k *cluster, attempts []attempt) (string, error)
 var scored = map[string]int{} // cases that compared something
 
 func compare(berth, dir string, c *testCase) (string, error) {
+	if c.Plugin == "Coscheduling" {
+		return compareCoscheduling(berth, dir, c)
+	}
 	attempts, err := run(berth, dir, c)
 	if err != nil {
 		return "", err

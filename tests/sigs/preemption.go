@@ -148,7 +148,7 @@ func newUpstreamCase(ctx context.Context, c *testCase) (*upstreamCase, error) {
 	for _, pod := range c.Pods {
 		_ = factory.Core().V1().Pods().Informer().GetIndexer().Add(pod)
 	}
-	for _, o := range c.More {
+	for _, o := range c.Objects {
 		switch o := o.(type) {
 		case *schedulingv1.PriorityClass:
 			_ = factory.Scheduling().V1().PriorityClasses().Informer().GetIndexer().Add(o)
@@ -466,6 +466,6 @@ func (g generator) budgets(c *testCase, namespaces ...string) {
 		b.Namespace = one(g, namespaces...)
 		b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
 		b.Status.DisruptionsAllowed = int32(g.Intn(3))
-		c.More = append(c.More, b)
+		c.Objects = append(c.Objects, b)
 	}
 }

@@ -66,7 +66,7 @@ func (g generator) preemptionToleration() *testCase {
 	}
 	g.crowd(c)
 	for i := range 3 {
-		c.More = append(c.More, g.priorityClass(i))
+		c.Objects = append(c.Objects, g.priorityClass(i))
 	}
 	for _, pod := range c.Pods {
 		if g.chance(0.7) {

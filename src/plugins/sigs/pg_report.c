@@ -71,7 +71,8 @@ static bool is_over(const struct pg_status *s)
     return str_is(s->phase, "Finished") || str_is(s->phase, "Failed");
 }
 
-void pg_report_next(const struct pg *g, struct arena *a, struct pg_status *ret_status)
+/* One step: texts are in the arena. */
+static void next_status(const struct pg *g, struct arena *a, struct pg_status *ret_status)
 {
     struct pg_status s = g->body.status;
     if (str_empty(s.phase)) {
@@ -220,7 +221,7 @@ static void write_one(struct pg *g)
         return;
     }
     arena_init(&a, 0);
-    pg_report_next(g, &a, &next);
+    next_status(g, &a, &next);
     if (!pg_status_equal(&next, &g->body.status))
         send(g, &next);
     arena_release(&a);

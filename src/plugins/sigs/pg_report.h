@@ -3,9 +3,9 @@
  * pg_report.h - the status of PodGroups (upstream: PodGroupReconciler, a program of its own).
  *
  * Purpose:   phase, counts of pods and owners of each group, written when they change. A state
- *            machine: pg_report_next is one step of it, from the status that the API server has and
- *            the pods that exist. Changes are collected for a moment, few requests are open at a
- *            time, and each one names the version that it was decided on.
+ *            machine: each step goes from the status that the API server has, and the pods that
+ *            exist, to the next status. Changes are collected for a moment, few requests are open
+ *            at a time, and each one names the version that it was decided on.
  * Ownership: part of the groups and of their state (pg_state.h).
  * Threading: the engine's thread. Only the instance that leads writes; a simulation does not.
  */
@@ -36,8 +36,6 @@ struct pg_reports {
     int64_t pause;  /* after a failure; 0: the last request succeeded */
 };
 
-/* The status that follows from the group's last status and its pods; texts are in the arena. */
-void pg_report_next(const struct pg *g, struct arena *a, struct pg_status *ret_status);
 /* A pod of the group or its PodGroup has changed. */
 void pg_report_changed(struct pg *g);
 /* The group ends. */
