@@ -554,23 +554,13 @@ def resources_of_an_elastic_quota(n):
 @with_plugin("CapacityScheduling")
 def containers_that_count_in_an_elastic_quota(n):
     def each(i):
-        wants = {f"example.com/r{i}": "1"}
+        wants = {f"example.com/r{i % 3}": "1"}
         return container(i, resources={"requests": wants, "limits": wants})
     spec = {"containers": [each(i) for i in range(n)],
             "initContainers": [each(n + i) for i in range(n)]}
-    amounts = {f"example.com/r{i}": "5" for i in range(2 * n)}
+    amounts = {f"example.com/r{i}": f"{5 * n}" for i in range(3)}
     return (nodes(2, extended=amounts) +
             [quota("default", {**AMOUNTS, **amounts}), pod("there", spec, node="node-0"), pod("long", spec)])
-
-
-@with_plugin("CapacityScheduling")
-def victims_of_an_elastic_quota(n):
-    """All on one node; a pod of another namespace takes back what they borrowed."""
-    low = [pod(f"low-{i}", {"priority": 5}, node="node-0") for i in range(n)]
-    high = pod("high", {"containers": [container(0, resources={"requests": {"cpu": f"{10 * n}m"}})]})
-    high["metadata"]["namespace"] = "other"
-    return ([make_node("node-0", cpu=f"{10 * n}m", memory="9999Gi", pods=100000)] + low +
-            [quota("default", {"cpu": "10m", "memory": "9999Gi"}), quota("other", AMOUNTS), high])
 
 
 # ---- configurations ------------------------------------------------------------------------------

@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "engine_fixture.h"
 #include "plugin_trial.h"
+#include "plugins/sigs/quotas.h"
 
 static const char config[] = "apiVersion: kubescheduler.config.k8s.io/v1\n"
                              "kind: KubeSchedulerConfiguration\n"
@@ -145,6 +146,52 @@ static void a_deleted_pod_makes_room_in_the_quota(void **state)
     fixture_settle(&f);
     assert_non_null(fixture_node_of(&f, "a2"));
     fixture_release(&f);
+}
+
+/* Containers are added, init containers are not, sidecars are like these, overhead comes on top. */
+static void what_a_pod_requests_of_its_quota(void **state)
+{
+    (void)state;
+    struct arena arena;
+    struct resources r;
+    struct object *pod = object_jsonf(
+        KIND_POD,
+        "{'metadata':{'name':'p'},'spec':{'overhead':{'cpu':'100m'},"
+        "'containers':[{'resources':{'requests':{'cpu':'1','x.io/b':'1','x.io/a':'0'}}},"
+        "{'resources':{'requests':{'cpu':'500u','memory':'1Gi','x.io/b':'2'}}}],"
+        "'initContainers':[{'resources':{'requests':{'cpu':'3','x.io/b':'2','x.io/c':'9'}}},"
+        "{'restartPolicy':'Always','resources':{'requests':{'memory':'2Gi','x.io/c':'8'}}}]}}");
+    arena_init(&arena, 0);
+    quota_request(object_pod(pod), &arena, &r);
+    assert_int_equal(r.milli_cpu, 3100);
+    assert_int_equal(r.memory, (int64_t)2 << 30);
+    assert_int_equal(r.scalars.n, 3);
+    assert_int_equal(*resources_scalar(&r, STR("x.io/a")), 0);
+    assert_int_equal(*resources_scalar(&r, STR("x.io/b")), 3);
+    assert_int_equal(*resources_scalar(&r, STR("x.io/c")), 9);
+    arena_release(&arena);
+    object_unref(pod);
+}
+
+static void nominated_pods_hold_their_share(void **state)
+{
+    (void)state;
+    static const struct {
+        int32_t priority; /* of the pod; the nominated one has 5 */
+        bool held;
+    } rows[] = {{4, true}, {5, true}, {6, false}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct fixture f;
+        begin(&f, 2);
+        fixture_add(&f, quota(&f, "a", "q", MIN_2));
+        ADD_POD(&f, .name = "reserved", .namespace = "a", .cpu = "1", .priority = 5,
+                .preemption_policy = "Never", .spec = "'nodeSelector':{'no':'where'}",
+                .status = "'nominatedNodeName':'n0'");
+        ADD_POD(&f, .name = "a1", .namespace = "a", .cpu = "2", .priority = rows[i].priority);
+        fixture_settle(&f);
+        assert_int_equal(fixture_node_of(&f, "a1") == NULL, rows[i].held);
+        fixture_release(&f);
+    }
 }
 
 /* --- preemption ------------------------------------------------------------------------------- */
@@ -311,6 +358,8 @@ int main(void)
         cmocka_unit_test(a_binding_that_fails_gives_its_share_back),
         cmocka_unit_test(the_oldest_of_several_quotas_counts),
         cmocka_unit_test(a_deleted_pod_makes_room_in_the_quota),
+        cmocka_unit_test(what_a_pod_requests_of_its_quota),
+        cmocka_unit_test(nominated_pods_hold_their_share),
         cmocka_unit_test(what_was_lent_is_taken_back),
         cmocka_unit_test(pods_with_and_without_a_quota_do_not_evict_each_other),
         cmocka_unit_test(a_victim_may_be_one_for_two_reasons),
