@@ -45,6 +45,8 @@ static const struct berth_plugin *const plugins[] = {
     &load_variation_risk_balancing_plugin,
     &low_risk_over_commitment_plugin,
     &node_resource_topology_match_plugin,
+    &network_overhead_plugin,
+    &topological_sort_plugin,
     NULL,
 };
 
