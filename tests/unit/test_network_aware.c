@@ -118,13 +118,34 @@ static void nodes_cost_what_the_network_says(void **state)
     struct fixture f;
     begin(&f);
     fixture_add(&f, network());
-    fixture_add(&f, app_group("'spec':{'workloads':[" WORKLOAD("web", DEPENDS("db", 20)) "]}"));
+    fixture_add(&f, app_group("'spec':{'workloads':[" WORKLOAD("web", DEPENDS("db", 5)) "]}"));
     check_verdicts(&f, member("web", "web", ""), rows, ARRAY_LEN(rows));
     struct trial t;
     trial_begin(&t, &f, OVERHEAD, member("web", "web", ""));
     assert_int_equal(trial_filter(&t, "region"), BERTH_UNSCHEDULABLE);
     assert_string_equal(t.text, "Node region does not meet several network requirements from "
                                 "Workload dependencies: Satisfied: 0 Violated: 2");
+    trial_end(&t);
+    fixture_release(&f);
+}
+
+/* A node without zone and region is far from all others, but not from itself. */
+static void pods_on_a_node_without_labels(void **state)
+{
+    (void)state;
+    static const struct expected rows[] = {{"bare", BERTH_SUCCESS, 100},
+                                           {"n1", BERTH_UNSCHEDULABLE, 200}};
+    struct fixture f;
+    begin(&f);
+    ADD_NODE(&f, .name = "bare-too");
+    fixture_add(&f, member("other2", "other", "bare-too"));
+    fixture_add(&f, network());
+    fixture_add(&f, app_group("'spec':{'workloads':[" WORKLOAD("web", DEPENDS("other", 5)) "]}"));
+    check_verdicts(&f, member("web", "web", ""), rows, ARRAY_LEN(rows));
+    struct trial t;
+    trial_begin(&t, &f, OVERHEAD, member("web", "web", ""));
+    assert_int_equal(trial_filter(&t, "zone"), BERTH_UNSCHEDULABLE);
+    assert_non_null(strstr(t.text, "Satisfied: 0 Violated: 2"));
     trial_end(&t);
     fixture_release(&f);
 }
@@ -217,6 +238,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_cost_what_the_network_says),
+        cmocka_unit_test(pods_on_a_node_without_labels),
         cmocka_unit_test(pods_without_dependencies_may_go_anywhere),
         cmocka_unit_test(pods_that_end_are_no_dependencies),
         cmocka_unit_test(odd_objects_are_harmless),
