@@ -24,5 +24,7 @@ const struct args_kind *const in_tree_args[] = {
     &low_risk_over_commitment_args_kind,
     &coscheduling_args_kind,
     &node_resource_topology_match_args_kind,
+    &network_overhead_args_kind,
+    &topological_sort_args_kind,
     NULL,
 };

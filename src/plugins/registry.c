@@ -48,6 +48,8 @@ static const struct berth_plugin *const plugins[] = {
     &coscheduling_plugin,
     &capacity_scheduling_plugin,
     &node_resource_topology_match_plugin,
+    &network_overhead_plugin,
+    &topological_sort_plugin,
     NULL,
 };
 

@@ -5,6 +5,7 @@ does when they are down, slow or answer garbage."""
 
 import http.server
 import json
+import os
 import re
 import threading
 import urllib.parse
@@ -201,6 +202,36 @@ def a_cluster_without_metrics_is_one_line(c):
     equal(len(failures(p)), 1, "failures in the log")
     check("metrics.k8s.io" in failures(p)[0], failures(p)[0])
     stop(p)
+
+
+@test
+def simulate_takes_the_measurements_from_a_file(c):
+    def write(name, value):
+        path = os.path.join(c.dir, name)
+        with open(path, "w") as f:
+            f.write(value if isinstance(value, str) else json.dumps(value))
+        return path
+    config = write("simulate.json", {
+        "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": {"score": {"disabled": [{"name": "*"}],
+                                            "enabled": [{"name": VARIATION}]}},
+                      "pluginConfig": [{"name": VARIATION,
+                                        "args": {"watcherAddress": "http://watcher"}}]}]})
+    cluster = write("cluster.json", {"apiVersion": "v1", "kind": "List", "items": [
+        make_node("n1"), make_node("n2"), make_pod("a")]})
+    response = write("response.json", load({"n1": 60, "n2": 10}))
+    flag = "--http-response=http://watcher/watcher="
+    done = berth.run("simulate", f"--config={config}", flag + response, cluster)
+    equal((done.code, done.err), (0, ""))
+    check(re.search(r"default/a +n2", done.out), done.out)
+    done = berth.run("simulate", f"--config={config}", cluster)
+    equal(done.code, 0, "exit code without a response")
+    check("asked for http://watcher/watcher" in done.err, done.err)
+    for value, why in (("x", '"x" is not URL=FILE'), ("http://x=", "is not URL=FILE"),
+                       ("http://x=/nonexistent", "/nonexistent")):
+        done = berth.run("simulate", f"--http-response={value}", cluster)
+        equal(done.code, 2, f"exit code of {value}")
+        check(why in done.err and done.err.count("\n") == 1, done.err)
 
 
 if __name__ == "__main__":

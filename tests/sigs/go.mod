@@ -4,6 +4,8 @@ module berth.test/sigs
 go 1.24.0
 
 require (
+	github.com/diktyo-io/appgroup-api v1.0.1-alpha
+	github.com/diktyo-io/networktopology-api v1.0.1-alpha
 	github.com/go-logr/logr v1.4.3
 	github.com/k8stopologyawareschedwg/noderesourcetopology-api v0.1.2
 	k8s.io/api v0.34.7
@@ -13,6 +15,7 @@ require (
 	k8s.io/kube-scheduler v0.34.7
 	k8s.io/kubernetes v1.34.7
 	k8s.io/utils v0.0.0-20250604170112-4c0f3b243397
+	sigs.k8s.io/controller-runtime v0.22.3
 	sigs.k8s.io/scheduler-plugins v0.34.7
 )
 
@@ -90,7 +93,6 @@ require (
 	k8s.io/dynamic-resource-allocation v0.32.5 // indirect
 	k8s.io/kube-openapi v0.0.0-20250710124328-f3f2b991d03b // indirect
 	k8s.io/metrics v0.34.7 // indirect
-	sigs.k8s.io/controller-runtime v0.22.3
 	sigs.k8s.io/json v0.0.0-20241014173422-cfa47c3a1cc8 // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.0 // indirect

@@ -71,13 +71,14 @@ func configuration(c *testCase) map[string]any {
 	plugins := map[string]any{}
 	if preemptors[c.Plugin] != nil {
 		plugins = preemptionPlugins(c.Plugin)
-	} else if c.Plugin == "QOSSort" {
+	} else if sortsQueue(c.Plugin) {
 		plugins["queueSort"] = map[string]any{"disabled": []any{map[string]any{"name": "*"}}, "enabled": only}
 	} else {
 		plugins["score"] = map[string]any{"disabled": []any{map[string]any{"name": "*"}}, "enabled": only}
 	}
 	if c.Filters {
 		plugins["filter"] = map[string]any{"enabled": only}
+		plugins["preFilter"] = map[string]any{"enabled": prefilters(c.Plugin)}
 	}
 	profile := map[string]any{"schedulerName": "default-scheduler", "plugins": plugins, "percentageOfNodesToScore": 100}
 	if c.Args != nil {
@@ -137,8 +138,18 @@ func run(berth, dir string, c *testCase) ([]attempt, error) {
 	return all, nil
 }
 
-func compareOrder(k *cluster, attempts []attempt) (string, error) {
-	want, err := k.order()
+// prefilters lists the plugin if it has PreFilter.
+func prefilters(plugin string) []any {
+	if plugin == "NetworkOverhead" {
+		return []any{map[string]any{"name": plugin}}
+	}
+	return []any{}
+}
+
+func sortsQueue(plugin string) bool { return plugin == "QOSSort" || plugin == "TopologicalSort" }
+
+func compareOrder(c *testCase, k *cluster, attempts []attempt) (string, error) {
+	want, err := k.order(c)
 	if err != nil {
 		return "", err
 	}
@@ -224,9 +235,9 @@ func compare(berth, dir string, c *testCase) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if c.Plugin == "QOSSort" {
+	if sortsQueue(c.Plugin) {
 		scored[c.Plugin]++
-		return compareOrder(k, attempts)
+		return compareOrder(c, k, attempts)
 	}
 	if c.Filters {
 		if text, err := compareFilters(c, k, attempts); text != "" || err != nil {

@@ -167,6 +167,7 @@ func (i podInformer) AddEventHandler(h cache.ResourceEventHandler) (cache.Resour
 type factory struct {
 	informers.SharedInformerFactory
 	taken *cache.ResourceEventHandler
+	pods  cache.Indexer
 }
 
 type coreOf struct {

@@ -72,9 +72,12 @@ func newCluster(c *testCase) (*cluster, error) {
 	return k, nil
 }
 
-// order returns the names of the pending pods as QOSSort sorts them.
-func (k *cluster) order() ([]string, error) {
+// order returns the names of the pending pods as the plugin sorts them.
+func (k *cluster) order(c *testCase) ([]string, error) {
 	plugin, err := qos.New(context.Background(), nil, k.handle)
+	if make := makers[c.Plugin]; make != nil {
+		plugin, err = make(c, k)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -143,10 +146,8 @@ func (k *cluster) filter(c *testCase) (map[string]string, error) {
 	result := map[string]string{}
 	state := framework.NewCycleState()
 	pod := k.pending[0].Pod
-	if p, ok := plugin.(framework.PreFilterPlugin); ok {
-		if _, status := p.PreFilter(context.Background(), state, pod, k.infos()); !status.IsSuccess() && !status.IsSkip() {
-			return nil, status.AsError()
-		}
+	if err := k.preFilter(plugin, state); err != nil {
+		return nil, err
 	}
 	for _, node := range k.nodes {
 		status := plugin.(framework.FilterPlugin).Filter(context.Background(), state, pod, node)
@@ -155,6 +156,17 @@ func (k *cluster) filter(c *testCase) (map[string]string, error) {
 		}
 	}
 	return result, nil
+}
+
+func (k *cluster) preFilter(plugin framework.Plugin, state fwk.CycleState) error {
+	p, ok := plugin.(framework.PreFilterPlugin)
+	if !ok {
+		return nil
+	}
+	if _, status := p.PreFilter(context.Background(), state, k.pending[0].Pod, k.infos()); !status.IsSuccess() && !status.IsSkip() {
+		return status.AsError()
+	}
+	return nil
 }
 
 func (k *cluster) infos() (list []fwk.NodeInfo) {
@@ -175,6 +187,9 @@ func (k *cluster) score(c *testCase, feasible []string) (map[string]nodeScore, e
 		byName[node.Node().Name] = node
 	}
 	state := framework.NewCycleState()
+	if err := k.preFilter(plugin, state); err != nil {
+		return nil, err
+	}
 	var list framework.NodeScoreList
 	result := map[string]nodeScore{}
 	for _, name := range feasible {

@@ -344,6 +344,20 @@ static void packing_predicts_pods_that_no_measurement_shows(void **state)
     fixture_release(&f);
 }
 
+/* The watcher's clock is ahead: its window does not end after now. */
+static void packing_counts_pods_whatever_the_clock_of_the_watcher(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, by_watcher);
+    answer(&f, 200,
+           "{'window':{'end':99999},'data':{'NodeMetricsMap':{'a':{'metrics':[" METRIC("CPU", "AVG",
+                                                                                       0) "]}}}}");
+    ADD_POD(&f, .name = "new", .cpu = "67m", .node = "a");
+    assert_int_equal(packing(&f), 70);
+    fixture_release(&f);
+}
+
 static void packing_forgets_pods_that_end(void **state)
 {
     (void)state;
@@ -538,6 +552,7 @@ int main(void)
         cmocka_unit_test(the_metrics_server_is_the_default),
         cmocka_unit_test(packing_peaks_at_the_target),
         cmocka_unit_test(packing_predicts_pods_that_no_measurement_shows),
+        cmocka_unit_test(packing_counts_pods_whatever_the_clock_of_the_watcher),
         cmocka_unit_test(packing_forgets_pods_that_end),
         cmocka_unit_test(packing_counts_pods_that_are_being_bound_once),
         cmocka_unit_test(variation_is_the_worse_of_cpu_and_memory),

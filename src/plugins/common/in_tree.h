@@ -57,6 +57,8 @@ extern const struct berth_plugin low_risk_over_commitment_plugin;
 extern const struct berth_plugin coscheduling_plugin;
 extern const struct berth_plugin capacity_scheduling_plugin;
 extern const struct berth_plugin node_resource_topology_match_plugin;
+extern const struct berth_plugin network_overhead_plugin;
+extern const struct berth_plugin topological_sort_plugin;
 
 extern const struct args_kind coscheduling_args_kind;
 extern const struct args_kind default_preemption_args_kind;
@@ -73,5 +75,7 @@ extern const struct args_kind target_load_packing_args_kind;
 extern const struct args_kind load_variation_risk_balancing_args_kind;
 extern const struct args_kind low_risk_over_commitment_args_kind;
 extern const struct args_kind node_resource_topology_match_args_kind;
+extern const struct args_kind network_overhead_args_kind;
+extern const struct args_kind topological_sort_args_kind;
 
 #endif

@@ -35,3 +35,12 @@ int plugin_args_read(const struct args_kind *kind, struct berth_str text, struct
 {
     return plugin_args_read_gated(kind, NULL, text, a, out, error);
 }
+
+struct str *args_text_or(struct str *given, struct str text, struct arena *a)
+{
+    if (given)
+        return given;
+    struct str *copy = arena_new(a, struct str);
+    *copy = text;
+    return copy;
+}

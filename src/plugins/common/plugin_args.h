@@ -25,4 +25,7 @@ int plugin_args_read_gated(const struct args_kind *kind, const struct features *
                            struct berth_str text, struct arena *a, void *out,
                            struct berth_error *error) MUST_CHECK;
 
+/* For defaults: the text that was given, or this one. */
+struct str *args_text_or(struct str *given, struct str text, struct arena *a);
+
 #endif

@@ -79,15 +79,6 @@ static void fill_strategy(struct match_args *args, struct arena *a)
             s->resources.v[i].weight = 1;
 }
 
-static struct str *or_text(struct str *given, struct str text, struct arena *a)
-{
-    if (given)
-        return given;
-    struct str *copy = arena_new(a, struct str);
-    *copy = text;
-    return copy;
-}
-
 static void fill(void *ctx, struct arena *a)
 {
     struct match_args *args = ctx;
@@ -95,9 +86,9 @@ static void fill(void *ctx, struct arena *a)
     if (!args->cache)
         args->cache = arena_new(a, struct match_cache);
     struct match_cache *c = args->cache;
-    c->foreign_pods_detect = or_text(c->foreign_pods_detect, STR("All"), a);
-    c->resync_method = or_text(c->resync_method, STR("Autodetect"), a);
-    c->informer_mode = or_text(c->informer_mode, STR("Dedicated"), a);
+    c->foreign_pods_detect = args_text_or(c->foreign_pods_detect, STR("All"), a);
+    c->resync_method = args_text_or(c->resync_method, STR("Autodetect"), a);
+    c->informer_mode = args_text_or(c->informer_mode, STR("Dedicated"), a);
 }
 
 static const char *const strategies[] = {

@@ -43,25 +43,18 @@ static void set_attribute(struct numa_config *c, struct str name, struct str val
     }
 }
 
-static const struct json_value *array_of(const struct json_value *v, struct str key)
-{
-    static const struct json_value none = {.kind = JSON_ARRAY};
-    const struct json_value *found = json_get(v, key);
-    return found && found->kind == JSON_ARRAY ? found : &none;
-}
-
 static void read_config(struct numa_topology *t, const struct json_value *object)
 {
     struct numa_config *c = &t->config;
     *c = (struct numa_config){.policy = STR("none"), .max_nodes = MAX_NODES_DEFAULT};
-    const struct json_value *policies = array_of(object, STR("topologyPolicies"));
+    const struct json_value *policies = json_get_list(object, STR("topologyPolicies"));
     for (size_t i = 0; policies->n && i < ARRAY_LEN(legacy_policies); i++)
         if (policies->items[0].kind == JSON_STRING &&
             str_is(policies->items[0].text, legacy_policies[i].name)) {
             set_policy(c, str_of(legacy_policies[i].policy));
             c->pod_scope = legacy_policies[i].pod_scope;
         }
-    const struct json_value *attributes = array_of(object, STR("attributes"));
+    const struct json_value *attributes = json_get_list(object, STR("attributes"));
     for (size_t i = 0; i < attributes->n; i++)
         set_attribute(c, json_get_text(&attributes->items[i], STR("name")),
                       json_get_text(&attributes->items[i], STR("value")));
@@ -76,7 +69,7 @@ bool numa_config_equal(const struct numa_config *a, const struct numa_config *b)
 /* An attribute, or an annotation of older exporters. */
 static void read_fingerprint(struct numa_topology *t, const struct json_value *object)
 {
-    const struct json_value *attributes = array_of(object, STR("attributes"));
+    const struct json_value *attributes = json_get_list(object, STR("attributes"));
     struct str found = STR(""), method = STR("");
     for (size_t i = attributes->n; i-- > 0;) {
         struct str name = json_get_text(&attributes->items[i], STR("name"));
@@ -123,13 +116,13 @@ static void read_names(struct numa_topology *t, const struct json_value *zones)
     size_t n = 0, kept = 0;
     for (size_t i = 0; i < zones->n; i++)
         if (is_numa_zone(&zones->items[i]))
-            n += array_of(&zones->items[i], STR("resources"))->n;
+            n += json_get_list(&zones->items[i], STR("resources"))->n;
     t->names = arena_array(&t->arena, struct str, n);
     n = 0;
     for (size_t i = 0; i < zones->n; i++) {
         if (!is_numa_zone(&zones->items[i]))
             continue;
-        const struct json_value *list = array_of(&zones->items[i], STR("resources"));
+        const struct json_value *list = json_get_list(&zones->items[i], STR("resources"));
         for (size_t k = 0; k < list->n; k++)
             t->names[n++] = json_get_text(&list->items[k], STR("name"));
     }
@@ -154,17 +147,15 @@ static struct quantity quantity_of_json(const struct json_value *v, struct arena
 static void read_zone(struct numa_topology *t, const struct json_value *zone)
 {
     struct numa_zone *z = &t->zones[t->n_zones];
-    const struct json_value *costs = array_of(zone, STR("costs"));
-    const struct json_value *list = array_of(zone, STR("resources"));
+    const struct json_value *costs = json_get_list(zone, STR("costs"));
+    const struct json_value *list = json_get_list(zone, STR("resources"));
     z->id = id_of(json_get_text(zone, STR("name")));
     for (size_t i = 0; i < NUMA_MAX_ZONES; i++)
         z->costs[i] = -1;
     for (size_t i = 0; i < costs->n; i++) {
         int id = id_of(json_get_text(&costs->items[i], STR("name")));
-        const struct json_value *value = json_get(&costs->items[i], STR("value"));
-        uint64_t cost;
-        if (id >= 0 && value && value->kind == JSON_NUMBER && str_to_u64(value->text, &cost))
-            z->costs[id] = (int64_t)MIN(cost, (uint64_t)INT32_MAX);
+        if (id >= 0)
+            z->costs[id] = json_get_int(&costs->items[i], STR("value"));
     }
     for (size_t i = 0; i < list->n; i++) {
         size_t column = numa_topology_column(t, json_get_text(&list->items[i], STR("name")));
@@ -178,7 +169,7 @@ static void read_zone(struct numa_topology *t, const struct json_value *zone)
 struct numa_topology *numa_topology_read(const struct json_value *object)
 {
     struct numa_topology *t = xnew(struct numa_topology);
-    const struct json_value *zones = array_of(object, STR("zones"));
+    const struct json_value *zones = json_get_list(object, STR("zones"));
     size_t n = 0;
     arena_init(&t->arena, 0);
     read_config(t, object);

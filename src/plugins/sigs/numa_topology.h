@@ -12,7 +12,7 @@
 
 #include "api/pod.h"
 #include "base/arena.h"
-#include "codec/json_value.h"
+#include "plugins/sigs/json_fields.h"
 
 #define NUMA_MAX_ZONES 64 /* ids are below this */
 
