@@ -13,7 +13,7 @@
  * their layout is small: values are 16 bytes, an item of an instance begins with its kind and has
  * the rest at byte 8, an instance and an item are smaller than the room given here. wasmtime_get
  * runs a small module that uses all of it and refuses a library that gives other results.
- * Tried with 50.0.1.
+ * Tried with 25.0.0, 30.0.0, 36.0.0 and 50.0.1.
  */
 #ifndef BERTH_WASM_WASMTIME_H
 #define BERTH_WASM_WASMTIME_H

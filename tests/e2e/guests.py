@@ -39,6 +39,7 @@ IMPORTS = """
 
 # What a guest asks for is at $BUF; texts are below it.
 BUF, BUF_SIZE = 65536, 262144
+MEMORY = 16 * 65536
 HELPERS = f"""
 (memory (export "memory") 16)
 (global $count (mut i32) (i32.const 0))

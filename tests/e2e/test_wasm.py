@@ -14,8 +14,8 @@ import threading
 
 import berth
 from berth import ROOT, check, equal
-from guests import (BUF, BUF_SIZE, ERROR, UNRESOLVABLE, UNSCHEDULABLE, Wasmtime, choose, status,
-                    wat)
+from guests import (BUF, BUF_SIZE, ERROR, MEMORY, UNRESOLVABLE, UNSCHEDULABLE, Wasmtime, choose,
+                    status, wat)
 from tap import contains, main, test
 
 SCENARIO = os.path.join(ROOT, "examples", "scenario.yaml")
@@ -265,8 +265,9 @@ def a_buffer_that_is_too_small_stays_as_it_is_and_the_size_is_returned(f):
 def an_address_outside_of_its_memory_fails_the_call(f):
     pods = f.pods(f.guest(filter="(drop (call $pod (i32.const 0x7ffffff0) (i32.const 0x7fffffff))) " + PASS))
     contains(pods["web-1"]["message"], "wasm: filter error: out of memory")
-    pods = f.pods(f.guest(prefilter="(call $set_nodes (i32.const 0x7ffffff0) (i32.const 64)) " + PASS))
-    contains(pods["web-1"]["message"], "wasm: prefilter error: out of memory reading nodeNames")
+    for at in (0x7ffffff0, MEMORY - 8):
+        pods = f.pods(f.guest(prefilter=f"(call $set_nodes (i32.const {at}) (i32.const 64)) " + PASS))
+        contains(pods["web-1"]["message"], "wasm: prefilter error: out of memory reading nodeNames")
 
 
 @test

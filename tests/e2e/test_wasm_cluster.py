@@ -101,6 +101,26 @@ def permit_holds_a_pod_for_its_timeout(c):
 
 
 @test
+def a_pod_that_waits_keeps_its_guest_and_others_have_another(c):
+    p = begin(c, guest(
+        c, prefilter=choose("(global.get $count)", status(ERROR, "@this guest is taken@"), PASS),
+        reserve="(if (call $pod_has @first@) (then (global.set $count (i32.const 1)))) " + PASS,
+        permit=choose("(call $pod_has @first@)",
+                      f"(call $log (i32.const 0) @it waits@) (i64.const {WAIT << 32 | 2000})", "(i64.const 0)", "i64"),
+        unreserve=choose("(global.get $count)", "(call $log (i32.const 0) @the same guest@)",
+                         "(call $log (i32.const 0) @another guest@)", "").replace("(result )", "") +
+        "(global.set $count (i32.const 0))"))
+    add_pods(c, make_pod("first"))
+    told(p, "it waits")
+    add_pods(c, *(make_pod(f"other-{i}") for i in range(5)))
+    for i in range(5):
+        wait_bound(c, f"other-{i}")
+    check("this guest is taken" not in p.text(), "a guest that a waiting pod has")
+    told(p, "the same guest")
+    check("another guest" not in p.text(), "unreserve in another guest")
+
+
+@test
 def a_guest_rejects_a_pod_that_waits(c):
     """The pod that comes second has the UID of the first one in an annotation."""
     uid = f"(call $find {POD} @uid:@)"
