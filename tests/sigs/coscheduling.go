@@ -36,7 +36,7 @@ import (
 // tried first, with its PreFilter, PostFilter or Permit. Nobody else is scheduled there, so that
 // nothing depends on what happens later.
 
-const groupLabel = v1alpha1.PodGroupLabel
+const podGroupLabel = v1alpha1.PodGroupLabel
 
 // ---- cases --------------------------------------------------------------------------------------
 
@@ -53,7 +53,7 @@ func (g generator) member(name, ns, group string, i int) *v1.Pod {
 	pod := g.pod(name, i)
 	pod.Namespace = ns
 	if group != "" {
-		pod.Labels = map[string]string{groupLabel: group}
+		pod.Labels = map[string]string{podGroupLabel: group}
 	}
 	return pod
 }
@@ -76,7 +76,7 @@ func (g generator) queueOfGroups() *testCase {
 		pod := g.member(fmt.Sprintf("p%d", g.Intn(1000)*20+i), one(g, "default", "default-b", "z"), "", i)
 		if len(c.Groups) > 0 && g.chance(0.8) {
 			of := one(g, c.Groups...)
-			pod.Namespace, pod.Labels = of.Namespace, map[string]string{groupLabel: of.Name}
+			pod.Namespace, pod.Labels = of.Namespace, map[string]string{podGroupLabel: of.Name}
 		}
 		if g.chance(0.6) {
 			priority := one(g, int32(0), 1, -5)
@@ -334,7 +334,7 @@ func compareQueue(c *testCase, attempts []groupAttempt) (string, error) {
 	}
 	created := func(pod *v1.Pod) time.Time {
 		for _, pg := range c.Groups {
-			if pg.Namespace == pod.Namespace && pg.Name == pod.Labels[groupLabel] {
+			if pg.Namespace == pod.Namespace && pg.Name == pod.Labels[podGroupLabel] {
 				return pg.CreationTimestamp.Time
 			}
 		}
@@ -345,8 +345,8 @@ func compareQueue(c *testCase, attempts []groupAttempt) (string, error) {
 			before := infos[attempts[i].Namespace+"/"+attempts[i].Pod]
 			after := infos[attempts[k].Namespace+"/"+attempts[k].Pod]
 			x, y := before.Pod, after.Pod
-			if created(x).Equal(created(y)) && (x.Namespace != y.Namespace || x.Labels[groupLabel] != y.Labels[groupLabel]) &&
-				(x.Labels[groupLabel] != "" || y.Labels[groupLabel] != "") {
+			if created(x).Equal(created(y)) && (x.Namespace != y.Namespace || x.Labels[podGroupLabel] != y.Labels[podGroupLabel]) &&
+				(x.Labels[podGroupLabel] != "" || y.Labels[podGroupLabel] != "") {
 				continue
 			}
 			if plugin.Less(after, before) {
@@ -361,7 +361,7 @@ func compareQueue(c *testCase, attempts []groupAttempt) (string, error) {
 // gap is upstream's error with amounts instead of the internals of Quantity.
 func gap(c *testCase, h *groupHandle, pod *v1.Pod) string {
 	for _, pg := range c.Groups {
-		if pg.Name != pod.Labels[groupLabel] {
+		if pg.Name != pod.Labels[podGroupLabel] {
 			continue
 		}
 		left := pg.Spec.MinResources.DeepCopy()
