@@ -582,3 +582,31 @@ func (g *generator) changedDevice(o tree) tree {
 	}
 	return nil
 }
+
+// sharesDevice: another claim holds a device of this one. Upstream would give it out again when this
+// one is gone: see docs/compat.md.
+func (g *generator) sharesDevice(at int) bool {
+	held := map[[3]any]bool{}
+	for i, o := range g.there {
+		if i != at {
+			eachHeld(o, func(d [3]any) { held[d] = true })
+		}
+	}
+	shares := false
+	eachHeld(g.there[at], func(d [3]any) { shares = shares || held[d] })
+	return shares
+}
+
+func eachHeld(o tree, do func(device [3]any)) {
+	if kindOf(o) != "ResourceClaim" {
+		return
+	}
+	status, _ := o["status"].(tree)
+	allocation, _ := status["allocation"].(tree)
+	devices, _ := allocation["devices"].(tree)
+	results, _ := devices["results"].([]any)
+	for _, r := range results {
+		d := r.(tree)
+		do([3]any{d["driver"], d["pool"], d["device"]})
+	}
+}

@@ -61,7 +61,7 @@ func (g *generator) event() tree {
 	case g.chance(0.25) || g.steady == 0:
 		return g.arrive(g.newcomer())
 	case g.chance(0.4): // a new object stays for now, see later
-		if at := g.IntN(g.steady); mayLeave(g.there[at]) {
+		if at := g.IntN(g.steady); mayLeave(g.there[at]) && !g.sharesDevice(at) {
 			return g.leave(at)
 		}
 		return nil
