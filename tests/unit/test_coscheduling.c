@@ -564,8 +564,8 @@ static void hints_are_about_the_pods_group(void **state)
     (void)state;
     struct fixture f;
     begin(&f, "", 1);
-    const enum berth_resource groups =
-        (enum berth_resource)(RESOURCE_OF_KINDS + object_kind(group("g", 1))->id);
+    const struct kind *kind = kind_find(STR("scheduling.x-k8s.io/v1alpha1"), STR("PodGroup"));
+    const enum berth_resource groups = (enum berth_resource)(RESOURCE_OF_KINDS + kind->id);
     assert_true(trial_is_told(&f, PLUGIN, groups, BERTH_ACTION_ADD));
     struct object *touched =
         group_at("g", "2026-01-01T00:00:00Z", "'minMember':2},'status':{'phase':'Pending'");
