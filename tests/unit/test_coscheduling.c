@@ -145,6 +145,8 @@ static void a_small_gap_is_no_reason_to_hoard(void **state)
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 10), 0);
     assert_int_equal(on_nodes(&f), 0);
+    assert_message(&f, "g-9", "Insufficient cpu");
+    assert_null(strstr(message_of(&f, "g-9"), "gets rejected"));
     fixture_release(&f);
 }
 
@@ -228,6 +230,21 @@ static void members_that_run_count(void **state)
     add_members(&f, "g", 2, 3);
     fixture_settle(&f);
     assert_non_null(fixture_node_of(&f, "g-2"));
+    fixture_release(&f);
+}
+
+static void members_that_have_ended_do_not_count(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, "", 3);
+    ADD_POD(&f, .name = "g-1", .cpu = "1", .node = "n1", .phase = "Succeeded",
+            .labels = "scheduling.x-k8s.io/pod-group=g");
+    fixture_add(&f, group("g", 2));
+    add_members(&f, "g", 2, 3);
+    fixture_settle(&f);
+    assert_null(fixture_node_of(&f, "g-2"));
+    assert_message(&f, "g-2", "current pods number: 1, minMember of group: 2");
     fixture_release(&f);
 }
 
@@ -363,8 +380,59 @@ static int attempts_of(const struct fixture *f, const char *group)
 {
     int n = 0;
     for (size_t i = 0; i < f->decisions.n; i++)
-        n += strstr(f->decisions.v[i], textf("default/%s-", group)) != NULL;
+        n += str_starts(str_of(f->decisions.v[i]), str_of(textf("%s-", group)));
     return n;
+}
+
+/* The second of five does not fit: the others need not be tried. */
+static void a_round_that_has_failed_is_over(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, "", 1);
+    fixture_add(&f, group("g", 5));
+    add_members(&f, "g", 0, 5);
+    fixture_settle(&f);
+    assert_message(&f, "g-1", "Insufficient cpu");
+    assert_message(&f, "g-4", "podGroup default/g failed recently");
+    fixture_release(&f);
+}
+
+/* One member fits nowhere; those that do bring each other to the queue, but not that one. */
+static void a_member_that_failed_has_had_its_turn(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, "", 3);
+    fixture_add(&f, group("g", 3));
+    fixture_add(&f, POD(.name = "a-0", .cpu = "2", .labels = "scheduling.x-k8s.io/pod-group=g"));
+    add_members(&f, "g", 0, 3);
+    fixture_settle(&f);
+    assert_int_equal(bound(&f, "g", 3), 3);
+    assert_int_equal(attempts_of(&f, "a"), 1);
+    fixture_release(&f);
+}
+
+/* Groups of the same age are tried one after the other, whatever their pods are called. */
+static void groups_of_the_same_age_are_not_mixed(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, config_of(""), NULL);
+    fixture_add(&f, group("a", 3));
+    fixture_add(&f, group("b", 3));
+    for (int i = 0; i < 6; i++)
+        ADD_POD(&f, .name = textf("p%d", i), .cpu = "1",
+                .labels = textf("scheduling.x-k8s.io/pod-group=%s", i % 2 ? "a" : "b"));
+    for (int i = 0; i < 3; i++)
+        ADD_NODE(&f, .name = textf("n%d", i), .cpu = "1");
+    fixture_settle(&f);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(fixture_node_of(&f, textf("p%d", i)) != NULL, i % 2);
+    for (size_t i = 0; i < f.writes.n; i++)
+        if (f.writes.v[i].message && strstr(f.writes.v[i].message, "optimistic rejection"))
+            fail_msg("%s", f.writes.v[i].message);
+    fixture_release(&f);
 }
 
 /* Each member is tried once in a round, and rounds keep the backoff of the pods. */
@@ -392,16 +460,16 @@ static void a_backoff_keeps_the_group_away(void **state)
 {
     (void)state;
     struct fixture f;
-    begin(&f, "podGroupBackoffSeconds: 300", 2);
+    begin(&f, "podGroupBackoffSeconds: 100", 2);
     fixture_add(&f, group("g", 3));
     add_members(&f, "g", 0, 3);
     fixture_settle(&f);
     ADD_NODE(&f, .name = "n2", .cpu = "1");
-    fixture_pass(&f, 200 * SECOND);
+    fixture_pass(&f, 60 * SECOND);
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 0);
     assert_message(&f, "g-2", "podGroup default/g failed recently");
-    fixture_pass(&f, 101 * SECOND);
+    fixture_pass(&f, 41 * SECOND);
     fixture_settle(&f);
     assert_int_equal(bound(&f, "g", 3), 3);
     fixture_release(&f);
@@ -467,21 +535,26 @@ static void older_groups_come_first(void **state)
     fixture_release(&f);
 }
 
-/* A group that failed is behind one that is younger. */
+/* A group that failed is behind one that is younger, when there is room for either. */
 static void a_group_that_failed_goes_behind(void **state)
 {
     (void)state;
     struct fixture f;
-    begin(&f, "", 1);
+    fixture_init(&f, config_of(""), NULL);
     f.now = 1780000000 * SECOND;
+    struct object *other = POD(.name = "other", .cpu = "1", .node = "n1");
+    ADD_NODE(&f, .name = "n0", .cpu = "1");
+    ADD_NODE(&f, .name = "n1", .cpu = "1");
+    fixture_add(&f, object_ref(other));
     fixture_add(&f, group_at("big", "2026-01-01T00:00:00Z", "'minMember':2"));
     add_members(&f, "big", 0, 2);
     fixture_settle(&f);
-    fixture_add(&f, group_at("small", "2026-01-02T00:00:00Z", "'minMember':1"));
+    fixture_delete(&f, other);
     fixture_pass(&f, 20 * SECOND);
-    add_members(&f, "small", 0, 1);
+    fixture_add(&f, group_at("small", "2026-01-02T00:00:00Z", "'minMember':2"));
+    add_members(&f, "small", 0, 2);
     fixture_settle(&f);
-    assert_non_null(fixture_node_of(&f, "small-0"));
+    assert_int_equal(bound(&f, "small", 2), 2);
     assert_int_equal(bound(&f, "big", 2), 0);
     fixture_release(&f);
 }
@@ -491,8 +564,8 @@ static void hints_are_about_the_pods_group(void **state)
     (void)state;
     struct fixture f;
     begin(&f, "", 1);
-    const enum berth_resource groups =
-        (enum berth_resource)(RESOURCE_OF_KINDS + object_kind(group("g", 1))->id);
+    const struct kind *kind = kind_find(STR("scheduling.x-k8s.io/v1alpha1"), STR("PodGroup"));
+    const enum berth_resource groups = (enum berth_resource)(RESOURCE_OF_KINDS + kind->id);
     assert_true(trial_is_told(&f, PLUGIN, groups, BERTH_ACTION_ADD));
     struct object *touched =
         group_at("g", "2026-01-01T00:00:00Z", "'minMember':2},'status':{'phase':'Pending'");
@@ -653,10 +726,15 @@ static void a_status_is_written_once_at_a_time(void **state)
     fixture_request_done(&f, fixture_request(&f), 403, "Forbidden", NULL);
     fixture_pass(&f, 2 * SECOND);
     assert_int_equal(f.requests.n, 3);
+    add_members(&f, "g", 3, 4);
+    fixture_pass(&f, SECOND);
+    fixture_request_done(&f, fixture_request(&f), 200, "", NULL);
+    fixture_pass(&f, SECOND);
+    assert_int_equal(f.requests.n, 4);
     fixture_delete(&f, group("g", 1));
     fixture_request_done(&f, fixture_request(&f), 200, "", NULL);
     fixture_pass(&f, 100 * SECOND);
-    assert_int_equal(f.requests.n, 3);
+    assert_int_equal(f.requests.n, 4);
     fixture_release(&f);
 }
 
@@ -700,6 +778,7 @@ int main(void)
         cmocka_unit_test(interleaved_groups_do_not_block_each_other),
         cmocka_unit_test(pods_without_a_group_are_not_concerned),
         cmocka_unit_test(members_that_run_count),
+        cmocka_unit_test(members_that_have_ended_do_not_count),
         cmocka_unit_test(gated_members_are_missing),
         cmocka_unit_test(a_timeout_ends_the_wait_of_all),
         cmocka_unit_test(the_groups_own_timeout_comes_first),
@@ -708,6 +787,9 @@ int main(void)
         cmocka_unit_test(a_smaller_group_is_complete),
         cmocka_unit_test(a_member_bound_by_another_scheduler_completes_the_group),
         cmocka_unit_test(a_binding_that_fails_is_made_up_for),
+        cmocka_unit_test(a_round_that_has_failed_is_over),
+        cmocka_unit_test(a_member_that_failed_has_had_its_turn),
+        cmocka_unit_test(groups_of_the_same_age_are_not_mixed),
         cmocka_unit_test(rounds_are_bounded),
         cmocka_unit_test(a_backoff_keeps_the_group_away),
         cmocka_unit_test(room_for_all_comes_first),
