@@ -32,7 +32,7 @@ def start(c):
 
 
 def allow(c):
-    """The rights of deploy/kustomize/base/rbac.yaml."""
+    """The rights of deploy/crds/elasticquotas.yaml."""
     c.create(f"/apis/{RBAC}/v1/clusterroles", {
         "apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": "quotas"},
         "rules": [{"apiGroups": ["scheduling.x-k8s.io"], "resources": ["elasticquotas"],
