@@ -72,6 +72,13 @@ def run(*args, input=None, timeout=TIMEOUT, env=None, program="berth"):
 
 # ---- a running scheduler -------------------------------------------------------------------------
 
+def allow_scheduler_plugins(c):
+    """Gives the scheduler's user the rights of deploy/scheduler-plugins.yaml."""
+    c.kubectl("apply", "-f", os.path.join(ROOT, "deploy", "scheduler-plugins.yaml"))
+    c.kubectl("create", "clusterrolebinding", "scheduler-plugins",
+              "--clusterrole=berth-scheduler-plugins", "--user=system:kube-scheduler")
+
+
 def scheduler_config(c, name, **more):
     """Writes a KubeSchedulerConfiguration to a file. Returns its path."""
     config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",

@@ -14,7 +14,6 @@ from berth import TIMEOUT, add_nodes, make_node, make_pod, wait_for
 from cluster import ApiError, Cluster
 from tap import check, contains, equal, main, test
 
-RBAC = "rbac.authorization.k8s.io"
 GPU = "example.com/gpu"
 NAMESPACES = ("usera", "userb")
 
@@ -29,20 +28,6 @@ PROFILE = {
 def start(c):
     return berth.start(c, "-v=2", name="capacity",
                        config=berth.scheduler_config(c, "capacity", profiles=[PROFILE]))
-
-
-def allow(c):
-    """The rights of deploy/kustomize/base/rbac.yaml."""
-    c.create(f"/apis/{RBAC}/v1/clusterroles", {
-        "apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": "quotas"},
-        "rules": [{"apiGroups": ["scheduling.x-k8s.io"], "resources": ["elasticquotas"],
-                   "verbs": ["list", "watch"]},
-                  {"apiGroups": ["scheduling.x-k8s.io"], "resources": ["elasticquotas/status"],
-                   "verbs": ["patch"]}]})
-    c.create(f"/apis/{RBAC}/v1/clusterrolebindings", {
-        "apiVersion": f"{RBAC}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "quotas"},
-        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "quotas"},
-        "subjects": [{"apiGroup": RBAC, "kind": "User", "name": "system:kube-scheduler"}]})
 
 
 def quotas_of(ns):
@@ -115,7 +100,7 @@ def wait_used(c, **want):
 class Capacity(Cluster):
     def __enter__(self):
         super().__enter__()
-        allow(self)
+        berth.allow_scheduler_plugins(self)
         for ns in NAMESPACES:
             add_namespace(self, ns)
         return self

@@ -14,7 +14,6 @@ from berth import PODS, TIMEOUT, add_nodes, add_pods, make_node, make_pod, wait_
 from cluster import ApiError, Cluster
 from tap import check, contains, equal, main, test
 
-RBAC = "rbac.authorization.k8s.io"
 GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups"
 LABEL = "scheduling.x-k8s.io/pod-group"
 
@@ -30,20 +29,6 @@ PROFILE = {
 def start(c, name="cosched", **config):
     path = berth.scheduler_config(c, name, profiles=[PROFILE], **config)
     return berth.start(c, "-v=2", name=name, config=path)
-
-
-def allow(c):
-    """The rights of deploy/kustomize/base/rbac.yaml."""
-    c.create(f"/apis/{RBAC}/v1/clusterroles", {
-        "apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": "podgroups"},
-        "rules": [{"apiGroups": ["scheduling.x-k8s.io"], "resources": ["podgroups"],
-                   "verbs": ["list", "watch"]},
-                  {"apiGroups": ["scheduling.x-k8s.io"], "resources": ["podgroups/status"],
-                   "verbs": ["patch"]}]})
-    c.create(f"/apis/{RBAC}/v1/clusterrolebindings", {
-        "apiVersion": f"{RBAC}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "podgroups"},
-        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "podgroups"},
-        "subjects": [{"apiGroup": RBAC, "kind": "User", "name": "system:kube-scheduler"}]})
 
 
 def try_groups(c):
@@ -91,7 +76,7 @@ def set_phase(c, pod, phase):
 @contextlib.contextmanager
 def cluster():
     with Cluster() as c:
-        allow(c)
+        berth.allow_scheduler_plugins(c)
         yield c
 
 
