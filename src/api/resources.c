@@ -2,6 +2,8 @@
 #include "api/resources.h"
 
 #include "api/labels.h"
+#include "base/map.h"
+#include "base/vec.h"
 
 /* --- names and integers ----------------------------------------------------------------------- */
 
@@ -134,8 +136,9 @@ struct request {
     const struct resource_gates *gates;
     const quantity_map *non_missing;
     struct arena *a;
-    bool infeasible; /* the requested resize is infeasible: the spec does not count */
-    bool limits;     /* add up limits instead of requests */
+    bool infeasible;     /* the requested resize is infeasible: the spec does not count */
+    bool limits;         /* add up limits instead of requests */
+    struct map statuses; /* by name; empty: there are few, or they do not count */
 };
 
 static bool resize_is_infeasible(const struct pod *pod)
@@ -177,10 +180,28 @@ static quantity_map effective(const struct request *rq, const quantity_map *spec
     return result;
 }
 
-/* By name; of two with the same name the last counts, and init containers come after the others. */
-static const struct container_status *find_status(const struct pod *pod, struct str name)
+/* Statuses are searched one by one up to this number. */
+#define FEW_STATUSES 16
+
+/* Of two with the same name the last counts, and init containers come after the others. */
+static void index_statuses(struct request *rq)
 {
-    const struct pod_status *s = &pod->status;
+    const struct pod_status *s = &rq->pod->status;
+    if (s->container_statuses.n + s->init_container_statuses.n <= FEW_STATUSES ||
+        !rq->gates->in_place_pod_vertical_scaling)
+        return;
+    for (size_t i = 0; i < s->container_statuses.n; i++)
+        map_put(&rq->statuses, s->container_statuses.v[i].name, &s->container_statuses.v[i]);
+    for (size_t i = 0; i < s->init_container_statuses.n; i++)
+        map_put(&rq->statuses, s->init_container_statuses.v[i].name,
+                &s->init_container_statuses.v[i]);
+}
+
+static const struct container_status *find_status(const struct request *rq, struct str name)
+{
+    const struct pod_status *s = &rq->pod->status;
+    if (rq->statuses.n)
+        return map_get(&rq->statuses, name);
     for (size_t i = s->init_container_statuses.n; i-- > 0;)
         if (str_eq(s->init_container_statuses.v[i].name, name))
             return &s->init_container_statuses.v[i];
@@ -198,7 +219,7 @@ static quantity_map container_requests(const struct request *rq, const struct co
         return c->resources.limits;
     quantity_map result = c->resources.requests;
     if (resizable && rq->gates->in_place_pod_vertical_scaling) {
-        const struct container_status *s = find_status(rq->pod, c->name);
+        const struct container_status *s = find_status(rq, c->name);
         if (s && s->resources)
             result = effective(rq, &c->resources.requests, &s->resources->requests,
                                &s->allocated_resources);
@@ -212,35 +233,91 @@ static quantity_map container_requests(const struct request *rq, const struct co
     return result;
 }
 
+/* What one container requests of one resource. */
+struct share {
+    struct quantity_entry entry;
+    enum role { CONTAINER, SIDECAR, INIT_CONTAINER } role;
+    size_t place; /* in the order of all shares */
+};
+
+typedef VEC(struct share) share_vec;
+
+static void add_shares(share_vec *shares, const quantity_map *own, enum role role)
+{
+    for (size_t i = 0; i < own->n; i++)
+        vec_push(shares, (struct share){own->v[i], role, shares->n});
+}
+
+static int by_name_and_place(const void *a, const void *b)
+{
+    const struct share *x = a, *y = b;
+    int c = str_cmp(x->entry.key, y->entry.key);
+    return c ? c : (x->place > y->place) - (x->place < y->place);
+}
+
+/* Of a resource, from one share on: the sum, the sidecars alone, the largest initial phase. */
+struct phases {
+    struct quantity total, sidecars, init;
+    bool has_total, has_sidecars, has_init;
+};
+
+static void combine(struct quantity *have, bool *has, const struct quantity *other, combine_fn *fn)
+{
+    if (*has)
+        fn(have, other);
+    else
+        *have = *other;
+    *has = true;
+}
+
 /*
  * Init containers run one after the other, each together with the sidecars started before it; the
- * containers run together with all sidecars. The larger of the two phases counts (upstream:
- * AggregateContainerRequests).
+ * containers run together with all sidecars (upstream: AggregateContainerRequests).
  */
+static void add_share(struct phases *p, const struct share *share)
+{
+    struct quantity together = share->entry.value;
+    if (share->role != INIT_CONTAINER)
+        combine(&p->total, &p->has_total, &together, combine_add);
+    if (share->role == CONTAINER)
+        return;
+    if (share->role == SIDECAR)
+        combine(&p->sidecars, &p->has_sidecars, &together, combine_add);
+    if (share->role == SIDECAR)
+        together = p->sidecars;
+    else if (p->has_sidecars)
+        quantity_add(&together, &p->sidecars);
+    combine(&p->init, &p->has_init, &together, combine_max);
+}
+
 static void add_containers(const struct request *rq, quantity_map *total)
 {
     const struct pod_spec *spec = &rq->pod->spec;
-    quantity_map sidecars = {0}, init = {0};
+    share_vec shares = {0};
     for (size_t i = 0; i < spec->containers.n; i++) {
         quantity_map own = container_requests(rq, &spec->containers.v[i], true);
-        merge(total, &own, combine_add, rq->a);
+        add_shares(&shares, &own, CONTAINER);
     }
     for (size_t i = 0; i < spec->init_containers.n; i++) {
         const struct container *c = &spec->init_containers.v[i];
         bool sidecar = str_is(c->restart_policy, "Always");
         quantity_map own = container_requests(rq, c, sidecar);
-        if (sidecar) {
-            merge(total, &own, combine_add, rq->a);
-            merge(&sidecars, &own, combine_add, rq->a);
-            merge(&init, &sidecars, combine_max, rq->a);
-        } else {
-            quantity_map together = {0};
-            merge(&together, &own, combine_add, rq->a);
-            merge(&together, &sidecars, combine_add, rq->a);
-            merge(&init, &together, combine_max, rq->a);
-        }
+        add_shares(&shares, &own, sidecar ? SIDECAR : INIT_CONTAINER);
     }
-    merge(total, &init, combine_max, rq->a);
+    /* Most pods have one container, whose requests are sorted. */
+    if (spec->containers.n + spec->init_containers.n > 1 && shares.n)
+        qsort(shares.v, shares.n, sizeof(shares.v[0]), by_name_and_place);
+    total->v = arena_array(rq->a, struct quantity_entry, shares.n);
+    for (size_t i = 0; i < shares.n;) {
+        struct phases p = {0};
+        struct str name = shares.v[i].entry.key;
+        for (; i < shares.n && str_eq(shares.v[i].entry.key, name); i++)
+            add_share(&p, &shares.v[i]);
+        if (p.has_init)
+            combine(&p.total, &p.has_total, &p.init, combine_max);
+        total->v[total->n++] = (struct quantity_entry){name, p.total};
+    }
+    vec_release(&shares);
 }
 
 static void add_claims(const struct request *rq, quantity_map *total)
@@ -287,7 +364,9 @@ void pod_requests(const struct pod *pod, const struct resource_gates *gates,
         .infeasible = resize_is_infeasible(pod),
     };
     quantity_map total = {0};
+    index_statuses(&rq);
     add_containers(&rq, &total);
+    map_release(&rq.statuses);
     if (gates->dra_node_allocatable_resources)
         add_claims(&rq, &total);
     if (gates->pod_level_resources && pod_level_requests_set(pod))

@@ -246,6 +246,27 @@ def containers(n):
     return {"containers": [container(i) for i in range(n)]}
 
 
+def resource_of(i):
+    return {"resources": {"requests": {f"example.com/r{i}": "0"}, "limits": {f"example.com/r{i}": "0"}}}
+
+
+@around
+def containers_with_resources_of_their_own(n):
+    return {"containers": [container(i, **resource_of(i)) for i in range(n)]}
+
+
+@around
+def init_containers_with_resources_of_their_own(n):
+    return {"initContainers": [container(i, **resource_of(i)) for i in range(n)],
+            "containers": [container(n)]}
+
+
+@around
+def sidecars_with_resources_of_their_own(n):
+    return {"initContainers": [container(i, restartPolicy="Always", **resource_of(i)) for i in range(n)],
+            "containers": [container(n)]}
+
+
 @around
 def init_containers(n):
     return {"initContainers": [container(i, restartPolicy="Always") for i in range(n)],
