@@ -145,7 +145,6 @@ static void search(struct dry_run *run)
 {
     struct framework *fw = run->cycle->framework;
     const struct preemption_style *style = run->policy->style;
-    struct buf scope = BUF_INIT;
     find_nodes(run);
     if (!run->n_nodes)
         engine_log_as(&fw->log, 3, style->logger,
@@ -158,11 +157,9 @@ static void search(struct dry_run *run)
                   KV_INT("potentialNodesNumber", run->n_nodes),
                   KV_INT("pdbsNumber", fw->cluster->objects.by_name[KIND_POD_DISRUPTION_BUDGET].n),
                   KV_INT("offset", run->offset), KV_INT("candidatesNumber", run->enough));
-    buf_add_printf(&scope, "%s.", style->logger);
-    fw->log.scope = buf_cstr(&scope);
+    fw->log.scope = style->scope;
     dry_run(run);
     fw->log.scope = NULL;
-    buf_release(&scope);
     if (run->policy->widen && !run->candidates.n && !run->errors.n)
         dry_run_widen(run);
 }

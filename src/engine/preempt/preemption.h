@@ -28,12 +28,15 @@ struct victims {
 
 /* What differs between plugins that preempt, besides their victims. Constant. */
 struct preemption_style {
-    const char *logger; /* of log lines */
+    const char *logger; /* of log lines: PREEMPTION_LOGGER sets it, and */
+    const char *scope;  /* what precedes the loggers of plugins that are called meanwhile */
     const char *prefix; /* of the texts of a status */
     /* The attempt waits for the evictions, whatever SchedulerAsyncPreemption says. */
     bool awaited;
     bool from_first; /* the dry runs begin with the first node, not with a random one */
 };
+
+#define PREEMPTION_LOGGER(plugin) .logger = "PostFilter." plugin, .scope = "PostFilter." plugin "."
 
 struct preemption_policy {
     const void *ctx;

@@ -189,7 +189,7 @@ static const char *why_not(const struct default_preemption *self, struct berth_c
 
 /* --- PostFilter ------------------------------------------------------------------------------- */
 
-static const struct preemption_style style = {.logger = "PostFilter.DefaultPreemption",
+static const struct preemption_style style = {PREEMPTION_LOGGER("DefaultPreemption"),
                                               .prefix = "preemption: "};
 
 static enum berth_code post_filter(void *ctx, struct berth_cycle *cycle,

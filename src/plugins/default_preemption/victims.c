@@ -21,41 +21,58 @@ static bool less_important(const void *a, const void *b)
     return !pod_more_important(a, b);
 }
 
-static enum berth_code may_evict(const struct victim_rules *rules, const struct berth_cycle *cycle,
-                                 const struct berth_pod *pod, struct berth_status *status)
+/* The pods of the node in the order in which they are asked about; *sorted holds it if it differs.
+ */
+static struct berth_pod *const *in_order(const struct victim_rules *rules,
+                                         const struct berth_node *node, pod_list *sorted)
 {
-    if (rules->hooks)
-        return rules->hooks->may_evict(rules, cycle, pod, status);
-    return pod->priority < rules->pod->priority ? BERTH_SUCCESS : BERTH_SKIP;
+    if (!rules->hooks || !rules->hooks->least_important_first)
+        return node->pods.v;
+    for (size_t i = 0; i < node->pods.n; i++)
+        vec_push(sorted, node->pods.v[i]);
+    go_sort((void **)sorted->v, sorted->n, less_important);
+    return sorted->v;
+}
+
+/* BERTH_SKIP: it may not be evicted. */
+static inline enum berth_code may_evict(const struct victim_rules *rules,
+                                        const struct berth_cycle *cycle,
+                                        const struct berth_pod *pod, struct berth_status *status)
+{
+    if (!rules->hooks)
+        return pod->priority < rules->pod->priority ? BERTH_SUCCESS : BERTH_SKIP;
+    return rules->hooks->may_evict(rules, cycle, pod, status);
 }
 
 /*
- * Removes the pods that may be evicted, in this order. The dry run begins with the first of them: a
- * node without any costs no copy.
+ * Removes the pods that may be evicted. The dry run begins with the first of them: a node without
+ * any costs no copy.
  */
 static enum berth_code remove_potential(const struct victim_rules *rules, struct what_if *w,
                                         const struct berth_cycle *cycle,
                                         const struct berth_node *node, pod_list *ret)
 {
-    bool in_order = rules->hooks && rules->hooks->least_important_first;
     pod_list sorted = {0};
+    struct berth_pod *const *pods = in_order(rules, node, &sorted);
     enum berth_code code = BERTH_SUCCESS;
-    for (size_t i = 0; in_order && i < node->pods.n; i++)
-        vec_push(&sorted, node->pods.v[i]);
-    go_sort((void **)sorted.v, sorted.n, less_important);
-    for (size_t i = 0; i < node->pods.n && code == BERTH_SUCCESS; i++) {
-        struct berth_pod *pod = in_order ? sorted.v[i] : node->pods.v[i];
-        code = may_evict(rules, ret->n ? &w->cycle : cycle, pod, w->status);
-        if (code == BERTH_SUCCESS) {
-            if (!ret->n)
-                what_if_begin(w, cycle, node);
-            vec_push(ret, pod);
-            code = what_if_remove(w, pod) ? BERTH_SUCCESS : BERTH_ERROR;
-        } else if (code == BERTH_SKIP) {
+    for (size_t i = 0; i < node->pods.n; i++) {
+        code = may_evict(rules, ret->n ? &w->cycle : cycle, pods[i], w->status);
+        if (code == BERTH_SKIP) {
             code = BERTH_SUCCESS;
+            continue;
+        }
+        if (code != BERTH_SUCCESS)
+            break;
+        if (!ret->n)
+            what_if_begin(w, cycle, node);
+        vec_push(ret, pods[i]);
+        if (!what_if_remove(w, pods[i])) {
+            code = BERTH_ERROR;
+            break;
         }
     }
-    vec_release(&sorted);
+    if (sorted.n)
+        vec_release(&sorted);
     return code;
 }
 

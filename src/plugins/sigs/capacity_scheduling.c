@@ -215,8 +215,8 @@ static const struct victim_hooks hooks = {
 
 /* --- PostFilter ------------------------------------------------------------------------------- */
 
-static const struct preemption_style style = {
-    .logger = "PostFilter.CapacityScheduling", .prefix = "", .awaited = true, .from_first = true};
+static const struct preemption_style style = {PREEMPTION_LOGGER("CapacityScheduling"), .prefix = "",
+                                              .awaited = true, .from_first = true};
 
 /* Is a pod on the nominated node terminating whose room the preemptor will get? */
 static bool waits_for_victims(const struct capacity_scheduling *self, struct berth_cycle *cycle,

@@ -108,8 +108,8 @@ static enum berth_code may_evict(const struct victim_rules *rules, const struct 
 }
 
 static const struct victim_hooks hooks = {.may_evict = may_evict};
-static const struct preemption_style style = {
-    .logger = "PostFilter.PreemptionToleration", .prefix = "", .awaited = true};
+static const struct preemption_style style = {PREEMPTION_LOGGER("PreemptionToleration"),
+                                              .prefix = "", .awaited = true};
 
 static enum berth_code post_filter(void *ctx, struct berth_cycle *cycle,
                                    const struct berth_pod *pod, struct berth_status *status)
