@@ -546,13 +546,13 @@ static bool is_meant(const struct berth_queued_pod *qp, const struct cluster_eve
 /* Upstream: movePodsToActiveOrBackoffQueue. */
 void queue_event(struct queue *q, const struct cluster_event *event, int64_t now)
 {
-    if (q->listing)
-        return;
     if (!queue_is_of_interest(q, event)) {
         if (queue_logs(q, 6))
             queue_log_not_of_interest(q, event);
         return;
     }
+    if (q->listing)
+        return;
     int64_t began = q->metrics ? queue_begin_hints(q) : 0;
     /* Backwards: the last pod, which has been visited, takes the index of one that leaves. */
     for (size_t i = q->unschedulable.n; i-- > 0;) {
