@@ -106,21 +106,87 @@ int go_parse_uint(struct str text, unsigned bits, uint64_t *ret_value, struct er
     return 0;
 }
 
+/* Digits, with single underscores between them or after a prefix. Appends the digits to *out. */
+static size_t take_digits(struct str text, size_t at, bool hex, bool prefixed, struct buf *out)
+{
+    size_t n = 0;
+    bool after_digit = prefixed;
+    for (; at + n < text.n; n++) {
+        char c = text.p[at + n];
+        int digit = digit_of(c);
+        bool is_digit = digit >= 0 && digit < (hex ? 16 : 10);
+        if (!is_digit && (c != '_' || !after_digit))
+            break;
+        after_digit = is_digit;
+        if (is_digit)
+            buf_add_char(out, c);
+    }
+    return n && text.p[at + n - 1] == '_' ? SIZE_MAX : n;
+}
+
+/* The syntax of ParseFloat: appends what strtod reads to *out. */
+static bool read_float(struct str text, struct buf *out)
+{
+    size_t at = text.n && (text.p[0] == '+' || text.p[0] == '-');
+    struct str rest = str_slice(text, at, text.n);
+    if (str_eq_fold(rest, STR("inf")) || str_eq_fold(rest, STR("infinity")) ||
+        str_eq_fold(text, STR("nan"))) {
+        buf_add_str(out, text);
+        return true;
+    }
+    bool hex = rest.n >= 2 && rest.p[0] == '0' && (rest.p[1] | 32) == 'x';
+    size_t prefix = at + (hex ? 2 : 0);
+    buf_add_str(out, str_slice(text, 0, prefix));
+    at = prefix;
+    size_t whole = take_digits(text, at, hex, hex, out), part = 0;
+    if (whole == SIZE_MAX)
+        return false;
+    at += whole;
+    if (at < text.n && text.p[at] == '.') {
+        buf_add_char(out, '.');
+        part = take_digits(text, ++at, hex, false, out);
+        if (part == SIZE_MAX)
+            return false;
+        at += part;
+    }
+    if (whole + part == 0)
+        return false;
+    if (at < text.n && (text.p[at] | 32) == (hex ? 'p' : 'e')) {
+        buf_add_char(out, text.p[at++]);
+        if (at < text.n && (text.p[at] == '+' || text.p[at] == '-'))
+            buf_add_char(out, text.p[at++]);
+        size_t exponent = take_digits(text, at, false, false, out);
+        if (exponent == 0 || exponent == SIZE_MAX)
+            return false;
+        at += exponent;
+    } else if (hex) {
+        return false;
+    }
+    return at == text.n;
+}
+
+int go_parse_float64(struct str text, double *ret_value, struct err *reterr)
+{
+    struct buf plain = BUF_INIT;
+    bool good = read_float(text, &plain);
+    double value = good ? strtod(buf_cstr(&plain), NULL) : 0;
+    bool large = isinf(value) && !strpbrk(buf_cstr(&plain), "iI");
+    buf_release(&plain);
+    if (!good || large)
+        return fail(reterr, "ParseFloat", text, good ? RANGE : SYNTAX);
+    *ret_value = value;
+    return 0;
+}
+
 int go_parse_float32(struct str text, float *ret_value, struct err *reterr)
 {
-    char *copy = str_dup(text), *end = copy;
-    float value = 0;
-    /* strtof skips white space and accepts "nan(…)"; Go does neither. */
-    bool plain = text.n && strchr(" \t\n\v\f\r", text.p[0]) == NULL && !strchr(copy, '(');
-    if (plain)
-        value = strtof(copy, &end);
-    bool whole = plain && end == copy + text.n;
-    bool infinite = whole && isinf(value) && !strpbrk(copy, "iI");
-    free(copy);
-    if (!whole)
-        return fail(reterr, "ParseFloat", text, SYNTAX);
-    if (infinite)
-        return fail(reterr, "ParseFloat", text, RANGE);
+    struct buf plain = BUF_INIT;
+    bool good = read_float(text, &plain);
+    float value = good ? strtof(buf_cstr(&plain), NULL) : 0;
+    bool large = isinf(value) && !strpbrk(buf_cstr(&plain), "iI");
+    buf_release(&plain);
+    if (!good || large)
+        return fail(reterr, "ParseFloat", text, good ? RANGE : SYNTAX);
     *ret_value = value;
     return 0;
 }

@@ -19,6 +19,7 @@ int go_parse_bool(struct str text, bool *ret_value, struct err *reterr) MUST_CHE
 int go_parse_int(struct str text, unsigned bits, int64_t *ret_value, struct err *reterr) MUST_CHECK;
 int go_parse_uint(struct str text, unsigned bits, uint64_t *ret_value,
                   struct err *reterr) MUST_CHECK;
+int go_parse_float64(struct str text, double *ret_value, struct err *reterr) MUST_CHECK;
 int go_parse_float32(struct str text, float *ret_value, struct err *reterr) MUST_CHECK;
 int go_parse_duration(struct str text, int64_t *ret_ns, struct err *reterr) MUST_CHECK;
 

@@ -26,5 +26,6 @@ const struct args_kind *const in_tree_args[] = {
     &node_resource_topology_match_args_kind,
     &network_overhead_args_kind,
     &topological_sort_args_kind,
+    &node_metadata_args_kind,
     NULL,
 };

@@ -41,6 +41,7 @@ static const struct berth_plugin *const plugins[] = {
     &node_resources_allocatable_plugin,
     &pod_state_plugin,
     &qos_sort_plugin,
+    &node_metadata_plugin,
     &preemption_toleration_plugin,
     &target_load_packing_plugin,
     &load_variation_risk_balancing_plugin,

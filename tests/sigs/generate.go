@@ -181,6 +181,7 @@ func (g generator) qosSort() *testCase {
 var generators = map[string]func(generator) *testCase{
 	"NodeResourcesAllocatable": generator.allocatable,
 	"PodState":                 generator.podState,
+	"NodeMetadata":             generator.nodeMetadata,
 	"QOSSort":                  generator.qosSort,
 	"Coscheduling":             generator.coscheduling,
 }

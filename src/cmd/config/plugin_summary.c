@@ -41,6 +41,7 @@ static const struct plugin_summary table[] = {
      NULL},
     {"CapacityScheduling",
      "namespaces have elastic quotas: they lend what they do not use, and take it back", NULL},
+    {"NodeMetadata", NULL, "nodes by a number or time in a label or annotation"},
     {"Coscheduling", "pods of a PodGroup are scheduled together or not at all", NULL},
     {"TargetLoadPacking", NULL, "nodes whose measured CPU load is close below a target"},
     {"LoadVariationRiskBalancing", NULL, "nodes whose measured load is low and varies little"},
