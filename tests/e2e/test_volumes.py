@@ -291,7 +291,9 @@ def a_volume_that_is_provisioned_for_another_node_moves_the_pod(s):
     s.volume("v", klass="slow", csi="slow.berth.test", claim="a",
              affinity=("kubernetes.io/hostname", ["n1"]))
     node = s.lands("p")
-    return selected, node, events_of(s.c, s.name("p"), "FailedScheduling")[0]["note"]
+    # A scheduler may see the pod before its claim, and reports that first.
+    notes = [e["note"] for e in events_of(s.c, s.name("p"), "FailedScheduling")]
+    return selected, node, [n for n in notes if "not found" not in n][0]
 
 
 @scene
