@@ -281,12 +281,12 @@ static void add_share(struct phases *p, const struct share *share)
         combine(&p->total, &p->has_total, &together, combine_add);
     if (share->role == CONTAINER)
         return;
-    if (share->role == SIDECAR)
+    if (share->role == SIDECAR) {
         combine(&p->sidecars, &p->has_sidecars, &together, combine_add);
-    if (share->role == SIDECAR)
         together = p->sidecars;
-    else if (p->has_sidecars)
+    } else if (p->has_sidecars) {
         quantity_add(&together, &p->sidecars);
+    }
     combine(&p->init, &p->has_init, &together, combine_max);
 }
 

@@ -22,7 +22,7 @@ typedef const char *import_fn(struct guest *guest, wasmtime_val_raw_t *v);
 
 struct import_row {
     const char *module, *name;
-    const char *params, *results; /* one letter per value: i is i32, l is i64 */
+    const char *params, *results; /* one character per value: i is i32, l is i64 */
     import_fn *fn;
 };
 

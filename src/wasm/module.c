@@ -37,12 +37,12 @@ static struct str text_of(const struct wasm_bytes *name)
 }
 
 static bool has_types(const struct wasmtime *wt, const struct wasm_valtypes *types,
-                      const char *letters)
+                      const char *kinds)
 {
-    if (types->size != strlen(letters))
+    if (types->size != strlen(kinds))
         return false;
     for (size_t i = 0; i < types->size; i++)
-        if (wt->wasm_valtype_kind(types->data[i]) != (letters[i] == 'l' ? WASM_I64 : WASM_I32))
+        if (wt->wasm_valtype_kind(types->data[i]) != (kinds[i] == 'l' ? WASM_I64 : WASM_I32))
             return false;
     return true;
 }

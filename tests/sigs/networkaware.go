@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/scheduler-plugins/pkg/networkaware/networkoverhead"
 	"sigs.k8s.io/scheduler-plugins/pkg/networkaware/topologicalsort"
@@ -209,8 +210,9 @@ func newHandle(c *testCase, k *cluster) (*networkHandle, error) {
 	return &networkHandle{topologyHandle{k.handle}, k, &factory{pods: pods}}, nil
 }
 
-// The plugins start a cache of their own, which ends with the case, and read from the objects instead.
-func newNetworkOverhead(c *testCase, k *cluster) (framework.Plugin, error) {
+// newNetworkAware makes a plugin. It starts a cache of its own, which ends with the case; its client
+// reads from the objects instead.
+func newNetworkAware(c *testCase, k *cluster, make frameworkruntime.PluginFactory, use func(framework.Plugin, objectReader)) (framework.Plugin, error) {
 	args, err := arguments(c.Plugin, c.Args)
 	if err != nil {
 		return nil, err
@@ -221,27 +223,21 @@ func newNetworkOverhead(c *testCase, k *cluster) (framework.Plugin, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	plugin, err := networkoverhead.New(ctx, args, h)
+	plugin, err := make(ctx, args, h)
 	if err == nil {
-		plugin.(*networkoverhead.NetworkOverhead).Client = objectReader{objects: c.Objects}
+		use(plugin, objectReader{objects: c.Objects})
 	}
 	return plugin, err
 }
 
+func newNetworkOverhead(c *testCase, k *cluster) (framework.Plugin, error) {
+	return newNetworkAware(c, k, networkoverhead.New, func(p framework.Plugin, r objectReader) {
+		p.(*networkoverhead.NetworkOverhead).Client = r
+	})
+}
+
 func newTopologicalSort(c *testCase, k *cluster) (framework.Plugin, error) {
-	args, err := arguments(c.Plugin, c.Args)
-	if err != nil {
-		return nil, err
-	}
-	h, err := newHandle(c, k)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	plugin, err := topologicalsort.New(ctx, args, h)
-	if err == nil {
-		plugin.(*topologicalsort.TopologicalSort).Client = objectReader{objects: c.Objects}
-	}
-	return plugin, err
+	return newNetworkAware(c, k, topologicalsort.New, func(p framework.Plugin, r objectReader) {
+		p.(*topologicalsort.TopologicalSort).Client = r
+	})
 }

@@ -449,6 +449,16 @@ static struct preemption *new_preemption(struct berth_cycle *cycle,
     return p;
 }
 
+enum berth_code preemption_refuse(const struct berth_handle *handle,
+                                  const struct preemption_style *style, const struct berth_pod *pod,
+                                  const char *why, struct berth_status *status)
+{
+    engine_log_as(&handle->framework->log, 5, style->logger, "Pod is not eligible for preemption",
+                  KV_POD(pod), KV_CSTR("reason", why + strlen(style->prefix)));
+    status_add_text(status, str_of(why));
+    return BERTH_UNSCHEDULABLE;
+}
+
 enum berth_code preemption_run(struct berth_cycle *cycle, const struct berth_handle *handle,
                                const struct preemption_policy *policy, struct berth_status *status)
 {

@@ -59,6 +59,10 @@ struct preemption_policy {
                                       struct victims *ret_victims);
 };
 
+/* The pod is not eligible; why: with the prefix of the style. */
+enum berth_code preemption_refuse(const struct berth_handle *handle,
+                                  const struct preemption_style *style, const struct berth_pod *pod,
+                                  const char *why, struct berth_status *status);
 /*
  * The work of a post_filter. BERTH_ASYNC: the attempt waits for extenders or evictions. The policy
  * is not used afterwards.

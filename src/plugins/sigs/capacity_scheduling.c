@@ -259,13 +259,8 @@ static enum berth_code post_filter(void *ctx, struct berth_cycle *cycle,
     own.borrows = own.quota && view && preemptor_borrows(view, own.quota);
     const char *refusal = why_not_eligible(&own, cycle, newest);
     scheduler_metrics_preemption_attempt(handle_metrics(self->handle));
-    if (refusal) {
-        engine_log_as(handle_log(self->handle), 5, style.logger,
-                      "Pod is not eligible for preemption", KV_POD(newest),
-                      KV_CSTR("reason", refusal));
-        self->host->status_text(status, abi_str(str_of(refusal)));
-        return BERTH_UNSCHEDULABLE;
-    }
+    if (refusal)
+        return preemption_refuse(self->handle, &style, newest, refusal, status);
     budgets_refresh(&self->budgets, &self->cluster->objects);
     struct victim_rules rules = {.pod = newest,
                                  .budgets = &self->budgets,

@@ -80,7 +80,7 @@ static void drop_if_unused(struct numa_cache *c, struct numa_node *node)
     free_node(node);
 }
 
-/* Takes the amounts from every zone: nobody knows which one the kubelet takes. */
+/* Takes the amounts from every zone: it is not known which one the kubelet takes. */
 static void subtract(struct numa_topology *t, const struct object *pod, struct arena *a)
 {
     quantity_map requests;

@@ -69,7 +69,7 @@ static int64_t balance_of_zone(const struct numa_topology *t, size_t zone,
     return isfinite(variance) ? (int64_t)((1 - variance) * MAX_NODE_SCORE) : 0;
 }
 
-/* The lowest score of a zone that is not 0: nobody knows which zone the kubelet will take. */
+/* The lowest score of a zone that is not 0: it is not known which zone the kubelet will take. */
 static int64_t lowest_of_zones(const struct numa_scoring *s, const struct numa_topology *t,
                                const quantity_map *requests)
 {

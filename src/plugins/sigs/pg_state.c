@@ -195,7 +195,7 @@ void pg_give_up(struct pg *g, struct str reason)
     g->failed_at = handle_wall(g->state->handle);
 }
 
-/* A member or the PodGroup has changed: perhaps nobody needs to wait, or waiting is in vain. */
+/* A member or the PodGroup has changed: perhaps no member needs to wait, or waiting cannot help. */
 static void check_waits(struct pg *g)
 {
     if (!g->n_waiting)

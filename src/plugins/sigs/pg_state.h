@@ -91,7 +91,7 @@ void pg_member_failed(struct pg_member *m);
 bool pg_reachable(const struct pg *g);
 /* The round has failed; members in Permit are rejected with this reason. */
 void pg_give_up(struct pg *g, struct str reason);
-/* The member has a node. Returns whether minMember have one: nobody has to wait any more. */
+/* The member has a node. Returns whether minMember have one: no member has to wait any more. */
 bool pg_hold(struct pg_member *m);
 /* Permit of this instance makes the member wait. The first one brings the others to the activeQ. */
 void pg_wait(struct pg_member *m, struct berth_handle *by);

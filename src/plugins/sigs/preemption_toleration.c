@@ -119,13 +119,8 @@ static enum berth_code post_filter(void *ctx, struct berth_cycle *cycle,
     const struct berth_pod *newest = preemption_pod(cycle);
     const char *refusal = why_not(self, cycle, newest);
     scheduler_metrics_preemption_attempt(handle_metrics(self->handle));
-    if (refusal) {
-        engine_log_as(handle_log(self->handle), 5, style.logger,
-                      "Pod is not eligible for preemption", KV_POD(newest),
-                      KV_CSTR("reason", refusal));
-        self->host->status_text(status, abi_str(str_of(refusal)));
-        return BERTH_UNSCHEDULABLE;
-    }
+    if (refusal)
+        return preemption_refuse(self->handle, &style, newest, refusal, status);
     self->now = timestamp_of(handle_wall(self->handle));
     budgets_refresh(&self->budgets, &self->cluster->objects);
     tolerations_refresh(&self->tolerations, &self->cluster->objects, handle_log(self->handle));
