@@ -59,7 +59,7 @@ VALUES = {
     # One attempt in ten is recorded: what happens to few pods may be missed. GangScheduling needs
     # no gate in berth, and is the only plugin with a Permit. Sign: see above.
     ("scheduler_plugin_execution_duration_seconds", "extension_point"): {
-        "Permit", "PostFilter", "Sign"},
+        "Permit", "PostFilter", "Sign", "Unreserve"},
     ("scheduler_plugin_execution_duration_seconds", "plugin"): {
         "DefaultPreemption", "GangScheduling"},
     ("scheduler_plugin_execution_duration_seconds", "status"): {
