@@ -3,7 +3,7 @@
 #include "api/schema.h"
 
 /* clang-format off */
-#define F(n, k, s, t) {n, sizeof(n) - 1, SCHEMA_##k, SCHEMA_##s, t}
+#define F(n, k, s, t) {.name = n, .name_len = sizeof(n) - 1, .value = SCHEMA_##k, .shape = SCHEMA_##s, .type = t}
 
 static const struct schema_field fields_0[] = {
     F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),

@@ -27,11 +27,49 @@ enum schema_value {
 
 enum schema_shape { SCHEMA_ONE, SCHEMA_LIST, SCHEMA_MAP };
 
+/* How the field is encoded in protobuf. Lists repeat it; maps have string keys. */
+enum schema_wire {
+    SCHEMA_WIRE_NONE, /* the field has no number */
+    SCHEMA_WIRE_VARINT,
+    SCHEMA_WIRE_BOOL,
+    SCHEMA_WIRE_STRING,
+    SCHEMA_WIRE_BYTES, /* base64 in JSON */
+    SCHEMA_WIRE_DOUBLE,
+    SCHEMA_WIRE_MESSAGE,
+    SCHEMA_WIRE_QUANTITY,      /* Quantity{string=1} */
+    SCHEMA_WIRE_INT_OR_STRING, /* IntOrString{type=1,intVal=2,strVal=3} */
+    SCHEMA_WIRE_TIME,          /* Time{seconds=1,nanos=2} */
+    SCHEMA_WIRE_MICRO_TIME,
+    SCHEMA_WIRE_DURATION,   /* Duration{duration=1} */
+    SCHEMA_WIRE_RAW,        /* RawExtension{raw=1} */
+    SCHEMA_WIRE_FIELDS_V1,  /* FieldsV1{Raw=1} */
+    SCHEMA_WIRE_JSON,       /* apiextensions' JSON{raw=1} and what wraps it */
+    SCHEMA_WIRE_STRING_LIST /* a map of lists: ExtraValue{items=1} */
+};
+
+/* How server-side apply merges a list, map or struct. */
+enum schema_merge {
+    SCHEMA_MERGE_DEFAULT, /* maps and structs member by member, lists as a whole */
+    SCHEMA_MERGE_ATOMIC,  /* as a whole */
+    SCHEMA_MERGE_SET,     /* a list of scalars that are each owned */
+    SCHEMA_MERGE_MAP      /* a list whose items have keys, see `keys` */
+};
+
 struct schema_field {
     const char *name;
     uint8_t name_len;
     uint8_t value, shape;
     uint16_t type; /* SCHEMA_MESSAGE: index in the schema's types */
+
+    uint16_t number; /* of protobuf; 0: none */
+    uint8_t wire;    /* enum schema_wire */
+    uint8_t merge;   /* enum schema_merge */
+    bool required;
+    bool retain_keys;      /* strategic merge: x-kubernetes-patch-strategy has retainKeys */
+    const char *patch_key; /* strategic merge: items with the same member are merged; "": a set of
+                              scalars; NULL: the list is replaced */
+    const char *keys;      /* SCHEMA_MERGE_MAP: "containerPort,protocol" */
+    const char *preset;    /* its default in OpenAPI as JSON, "\"TCP\""; NULL: none */
 };
 
 struct schema_type {

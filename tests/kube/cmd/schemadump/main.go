@@ -202,7 +202,7 @@ func (d *dumper) write() {
 #include "api/schema.h"
 
 /* clang-format off */
-#define F(n, k, s, t) {n, sizeof(n) - 1, SCHEMA_##k, SCHEMA_##s, t}
+#define F(n, k, s, t) {.name = n, .name_len = sizeof(n) - 1, .value = SCHEMA_##k, .shape = SCHEMA_##s, .type = t}
 
 `, version("k8s.io/api"))
 	for i, fields := range d.fields {

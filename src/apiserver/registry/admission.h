@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * admission.h - the admission plugins that people rely on.
+ *
+ * Purpose:   changes or refuses a request between decoding and storage, as upstream's plugins of
+ *            the same names do, with their messages: NamespaceLifecycle, ServiceAccount, Priority,
+ *            DefaultTolerationSeconds, LimitRanger, ResourceQuota, RuntimeClass,
+ *            DefaultStorageClass, TaintNodesByCondition, StorageObjectInUseProtection. One table in
+ *            admission.c, in upstream's order.
+ * Ownership: objects belong to the request; the snapshot is borrowed.
+ * Threading: any thread; no state.
+ */
+#ifndef BERTH_APISERVER_REGISTRY_ADMISSION_H
+#define BERTH_APISERVER_REGISTRY_ADMISSION_H
+
+#include "apiserver/registry/api_status.h"
+#include "apiserver/store/store.h"
+
+enum admission_operation { ADMIT_CREATE, ADMIT_UPDATE, ADMIT_DELETE, ADMIT_CONNECT };
+
+/* A write that follows from an admitted one: the new usage of a ResourceQuota. */
+struct admission_effect {
+    const struct resource *resource;
+    struct str namespace, name;
+    struct json_value object; /* replaces the stored one with the same request */
+};
+
+struct admission {
+    enum admission_operation operation;
+    const struct resource *resource;
+    struct str subresource, namespace, name;
+    struct str user;
+    struct json_value *object;    /* to be changed; NULL: a deletion */
+    const struct json_value *old; /* NULL: a creation */
+    const struct resources *resources;
+    const struct snapshot *snapshot; /* the cluster before the request */
+    bool dry_run;
+    struct arena *arena;
+    struct admission_effect *effects; /* filled by admit, in the arena */
+    size_t n_effects;
+};
+
+/* 0, or the code of *ret_status. */
+int admission_mutate(struct admission *adm, struct api_status *ret_status) MUST_CHECK;
+/* After validation: what may only refuse, and ResourceQuota. */
+int admission_validate(struct admission *adm, struct api_status *ret_status) MUST_CHECK;
+
+#endif
