@@ -20,7 +20,7 @@ static struct sim_node *node_of(struct actor *actor)
     return CONTAINER_OF(actor, struct sim_node, actor);
 }
 
-void add_time(struct buf *out, int64_t at)
+void kubelet_add_time(struct buf *out, int64_t at)
 {
     buf_add_char(out, '"');
     timestamp_format(timestamp_of(at), 0, out);
@@ -34,7 +34,7 @@ static bool due_before(const struct heap_node *a, const struct heap_node *b, voi
     return CONTAINER_OF(a, struct actor, timer)->due < CONTAINER_OF(b, struct actor, timer)->due;
 }
 
-void actor_mark(struct kubelets *k, struct actor *actor)
+void kubelet_actor_mark(struct kubelets *k, struct actor *actor)
 {
     if (actor->queued)
         return;
@@ -42,7 +42,7 @@ void actor_mark(struct kubelets *k, struct actor *actor)
     vec_push(&k->queue, actor);
 }
 
-void actor_due(struct kubelets *k, struct actor *actor, int64_t at)
+void kubelet_actor_due(struct kubelets *k, struct actor *actor, int64_t at)
 {
     if (heap_contains(&actor->timer))
         heap_remove(&k->timers, &actor->timer);
@@ -51,7 +51,8 @@ void actor_due(struct kubelets *k, struct actor *actor, int64_t at)
         heap_push(&k->timers, &actor->timer);
 }
 
-void actor_write(struct kubelets *k, struct actor *actor, const struct writer_request *request)
+void kubelet_actor_write(struct kubelets *k, struct actor *actor,
+                         const struct writer_request *request)
 {
     struct flight *flight = xnew(struct flight);
     *flight = (struct flight){.id = ++k->next_id, .actor = actor};
@@ -74,7 +75,7 @@ static struct sim_node *need_node(struct kubelets *k, struct str name)
     memcpy(node->text, name.p, name.n);
     node->name = (struct str){node->text, name.n};
     node->actor = (struct actor){.is_node = true, .due = INT64_MAX};
-    node->life = life_default;
+    node->life = kubelet_life_default;
     map_put(&k->nodes, node->name, node);
     return node;
 }
@@ -104,7 +105,7 @@ static void drop_node(struct kubelets *k, struct sim_node *node)
     if (node->rev || node->pods.n)
         return;
     map_del(&k->nodes, node->name);
-    actor_due(k, &node->actor, INT64_MAX);
+    kubelet_actor_due(k, &node->actor, INT64_MAX);
     node->actor.gone = true;
     free_actor(k, &node->actor);
 }
@@ -117,7 +118,7 @@ static void drop_pod(struct kubelets *k, struct sim_pod *pod)
         node->pods.v[pod->node_at]->node_at = pod->node_at;
     pod->node = NULL;
     map_del(&k->pods, pod->key);
-    actor_due(k, &pod->actor, INT64_MAX);
+    kubelet_actor_due(k, &pod->actor, INT64_MAX);
     pod->actor.gone = true;
     free_actor(k, &pod->actor);
     drop_node(k, node);
@@ -156,7 +157,7 @@ static void pod_changed(struct kubelets *k, const struct store_event *event)
             pod = add_pod(k, key, node_name);
         revision_unref(pod->rev);
         pod->rev = revision_ref(rev);
-        actor_mark(k, &pod->actor);
+        kubelet_actor_mark(k, &pod->actor);
     }
     free(large);
 }
@@ -164,7 +165,7 @@ static void pod_changed(struct kubelets *k, const struct store_event *event)
 static void mark_pods(struct kubelets *k, struct sim_node *node)
 {
     for (size_t i = 0; i < node->pods.n; i++)
-        actor_mark(k, &node->pods.v[i]->actor);
+        kubelet_actor_mark(k, &node->pods.v[i]->actor);
 }
 
 static void node_changed(struct kubelets *k, const struct store_event *event)
@@ -184,10 +185,10 @@ static void node_changed(struct kubelets *k, const struct store_event *event)
     bool could_run = node->rev && !node->killed;
     revision_unref(node->rev);
     node->rev = revision_ref(event->after);
-    node_read(k, node);
+    kubelet_node_read(k, node);
     if (!could_run && !node->killed)
         mark_pods(k, node);
-    actor_mark(k, &node->actor);
+    kubelet_actor_mark(k, &node->actor);
 }
 
 void kubelets_changed(struct kubelets *k, const struct store_event *event)
@@ -211,17 +212,17 @@ static void send_delete(struct kubelets *k, struct sim_pod *pod, const struct js
     json_write_str(&k->body, json_text_at(object, "metadata.uid"));
     buf_add_cstr(&k->body, "}}");
     pod->delete_sent = true;
-    actor_write(k, &pod->actor,
-                &(struct writer_request){.verb = WRITER_DELETE,
-                                         .plural = STR("pods"),
-                                         .namespace = pod->rev->namespace,
-                                         .name = pod->rev->name});
+    kubelet_actor_write(k, &pod->actor,
+                        &(struct writer_request){.verb = WRITER_DELETE,
+                                                 .plural = STR("pods"),
+                                                 .namespace = pod->rev->namespace,
+                                                 .name = pod->rev->name});
 }
 
 /* Reports the status unless it was reported. Returns whether it did. */
 static bool report(struct kubelets *k, struct sim_pod *pod, const struct json_value *object)
 {
-    pod_status_write(k, pod, object);
+    kubelet_pod_status_write(k, pod, object);
     uint64_t hash = str_hash(buf_str(&k->body)) | 1;
     if (hash == pod->reported)
         return false;
@@ -232,19 +233,19 @@ static bool report(struct kubelets *k, struct sim_pod *pod, const struct json_va
     buf_add_str(&k->body, status);
     buf_add_char(&k->body, '}');
     pod->reporting = hash;
-    actor_write(k, &pod->actor,
-                &(struct writer_request){.verb = WRITER_PATCH_MERGE,
-                                         .plural = STR("pods"),
-                                         .subresource = STR("status"),
-                                         .namespace = pod->rev->namespace,
-                                         .name = pod->rev->name});
+    kubelet_actor_write(k, &pod->actor,
+                        &(struct writer_request){.verb = WRITER_PATCH_MERGE,
+                                                 .plural = STR("pods"),
+                                                 .subresource = STR("status"),
+                                                 .namespace = pod->rev->namespace,
+                                                 .name = pod->rev->name});
     return true;
 }
 
 static void begin_pod(struct kubelets *k, struct sim_pod *pod, const struct json_value *object)
 {
     struct str phase = json_text_at(object, "status.phase");
-    pod_admit(k, pod, object);
+    kubelet_pod_admit(k, pod, object);
     if (str_is(phase, "Succeeded") || str_is(phase, "Failed")) {
         pod->phase = str_is(phase, "Failed") ? POD_PHASE_FAILED : POD_PHASE_SUCCEEDED;
         pod->ended = pod->was_ended = true;
@@ -262,8 +263,8 @@ static void pod_sync(struct kubelets *k, struct sim_pod *pod)
     if (!pod->admitted)
         begin_pod(k, pod, &object);
     bool deleting = !str_empty(json_text_at(&object, "metadata.deletionTimestamp"));
-    int64_t next = pod_advance(k, pod, &object);
-    actor_due(k, &pod->actor, next);
+    int64_t next = kubelet_pod_advance(k, pod, &object);
+    kubelet_actor_due(k, &pod->actor, next);
     const struct json_value *finalizers = json_at(&object, "metadata.finalizers");
     bool waits = finalizers && finalizers->kind == JSON_ARRAY && finalizers->n;
     /* The status of an object that the next write removes is not read by anyone. */
@@ -357,18 +358,18 @@ void kubelets_write_done(struct kubelets *k, uint64_t id, int status, int64_t no
     }
     k->now = now;
     if (actor->is_node)
-        node_write_done(k, node_of(actor), status);
+        kubelet_node_write_done(k, node_of(actor), status);
     else
         pod_write_done(pod_of(actor), status);
     if (status >= 200 && status < 300) {
         actor->n_failures = 0;
-        actor_mark(k, actor);
+        kubelet_actor_mark(k, actor);
         return;
     }
     /* Tried again from newer objects, and later each time. */
     int64_t wait = MIN(RETRY_FIRST << MIN(actor->n_failures, 16U), RETRY_MAX);
     actor->n_failures++;
-    actor_due(k, actor, MIN(actor->due, now + wait));
+    kubelet_actor_due(k, actor, MIN(actor->due, now + wait));
 }
 
 void kubelets_run(struct kubelets *k, int64_t now)
@@ -379,8 +380,8 @@ void kubelets_run(struct kubelets *k, int64_t now)
         struct actor *actor = CONTAINER_OF(first, struct actor, timer);
         if (actor->due > now)
             break;
-        actor_due(k, actor, INT64_MAX);
-        actor_mark(k, actor);
+        kubelet_actor_due(k, actor, INT64_MAX);
+        kubelet_actor_mark(k, actor);
     }
     size_t end = k->queue.n;
     while (k->queue_at < end) {
@@ -391,7 +392,7 @@ void kubelets_run(struct kubelets *k, int64_t now)
         else if (actor->n_writes)
             continue; /* its answer marks it */
         else if (actor->is_node)
-            node_sync(k, node_of(actor));
+            kubelet_node_sync(k, node_of(actor));
         else
             pod_sync(k, pod_of(actor));
     }

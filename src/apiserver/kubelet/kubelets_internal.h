@@ -26,9 +26,9 @@ struct life {
 };
 
 /* Changes what the annotations name; suffix is "" or ".CONTAINER". */
-void life_read(struct life *life, const struct json_value *annotations, struct str suffix,
-               struct arena *a);
-extern const struct life life_default;
+void kubelet_life_read(struct life *life, const struct json_value *annotations, struct str suffix,
+                       struct arena *a);
+extern const struct life kubelet_life_default;
 
 enum container_role { CONTAINER_INIT, CONTAINER_SIDECAR, CONTAINER_MAIN };
 enum container_state { CONTAINER_WAITING, CONTAINER_RUNNING, CONTAINER_TERMINATED };
@@ -120,11 +120,12 @@ struct kubelets {
 
 /* --- kubelets.c ------------------------------------------------------------------------------- */
 
-void actor_mark(struct kubelets *k, struct actor *actor);
-void actor_due(struct kubelets *k, struct actor *actor, int64_t at);
+void kubelet_actor_mark(struct kubelets *k, struct actor *actor);
+void kubelet_actor_due(struct kubelets *k, struct actor *actor, int64_t at);
 /* Sends k->body. The actor has one write more under way. */
-void actor_write(struct kubelets *k, struct actor *actor, const struct writer_request *request);
-void add_time(struct buf *out, int64_t at);
+void kubelet_actor_write(struct kubelets *k, struct actor *actor,
+                         const struct writer_request *request);
+void kubelet_add_time(struct buf *out, int64_t at);
 /* A mix of the bits that is the same in every process. */
 static inline uint64_t hash_fixed(uint64_t v)
 {
@@ -138,19 +139,21 @@ static inline uint64_t hash_fixed(uint64_t v)
 /* --- pod_life.c ------------------------------------------------------------------------------- */
 
 /* What the annotations and the spec say, and what the status says if another process ran it. */
-void pod_admit(struct kubelets *k, struct sim_pod *pod, const struct json_value *object);
+void kubelet_pod_admit(struct kubelets *k, struct sim_pod *pod, const struct json_value *object);
 /* Moves the containers on. Returns when to call again. */
-int64_t pod_advance(struct kubelets *k, struct sim_pod *pod, const struct json_value *object);
+int64_t kubelet_pod_advance(struct kubelets *k, struct sim_pod *pod,
+                            const struct json_value *object);
 
 /* --- pod_status.c ----------------------------------------------------------------------------- */
 
 /* k->body: the merge patch of the status, without resourceVersion. */
-void pod_status_write(struct kubelets *k, struct sim_pod *pod, const struct json_value *object);
+void kubelet_pod_status_write(struct kubelets *k, struct sim_pod *pod,
+                              const struct json_value *object);
 
 /* --- node_status.c ---------------------------------------------------------------------------- */
 
-void node_read(struct kubelets *k, struct sim_node *node);
-void node_sync(struct kubelets *k, struct sim_node *node);
-void node_write_done(struct kubelets *k, struct sim_node *node, int status);
+void kubelet_node_read(struct kubelets *k, struct sim_node *node);
+void kubelet_node_sync(struct kubelets *k, struct sim_node *node);
+void kubelet_node_write_done(struct kubelets *k, struct sim_node *node, int status);
 
 #endif

@@ -5,7 +5,7 @@
 /* Ten years, so that sums with a point in time do not overflow. */
 #define DURATION_MAX (INT64_C(10) * 365 * 86400 * NSEC_PER_SEC)
 
-const struct life life_default = {.run_time = LIFE_FOREVER};
+const struct life kubelet_life_default = {.run_time = LIFE_FOREVER};
 
 static struct str find(const struct json_value *annotations, const char *name, struct str suffix,
                        struct arena *a)
@@ -41,8 +41,8 @@ static bool has_any(const struct json_value *annotations)
     return false;
 }
 
-void life_read(struct life *life, const struct json_value *annotations, struct str suffix,
-               struct arena *a)
+void kubelet_life_read(struct life *life, const struct json_value *annotations, struct str suffix,
+                       struct arena *a)
 {
     if (!has_any(annotations))
         return;

@@ -20,15 +20,15 @@ static const struct condition_text {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-void node_read(struct kubelets *k, struct sim_node *node)
+void kubelet_node_read(struct kubelets *k, struct sim_node *node)
 {
     struct json_value object;
     arena_reset(&k->scratch);
     if (json_parse(node->rev->text, 0, &k->scratch, &object, NULL) < 0)
         return;
     const struct json_value *annotations = json_at(&object, "metadata.annotations");
-    node->life = life_default;
-    life_read(&node->life, annotations, STR(""), &k->scratch);
+    node->life = kubelet_life_default;
+    kubelet_life_read(&node->life, annotations, STR(""), &k->scratch);
     node->killed = str_is(json_get_text(annotations, STR("berth.dev/killed")), "true");
     struct str uid = json_text_at(&object, "metadata.uid");
     snprintf(node->uid_text, sizeof(node->uid_text), "%.*s", STR_ARG(uid));
@@ -74,10 +74,10 @@ static void add_condition(struct kubelets *k, const struct condition_text *c,
     buf_add_printf(out, "{\"type\":\"%s\",\"status\":", c->type);
     json_write_str(out, status);
     buf_add_cstr(out, ",\"lastHeartbeatTime\":");
-    add_time(out, k->now);
+    kubelet_add_time(out, k->now);
     buf_add_cstr(out, ",\"lastTransitionTime\":");
     if (str_empty(since))
-        add_time(out, k->now);
+        kubelet_add_time(out, k->now);
     else
         json_write_str(out, since);
     buf_add_cstr(out, ",\"reason\":");
@@ -196,11 +196,11 @@ static bool report(struct kubelets *k, struct sim_node *node)
     add_resources(k, &object);
     add_identity(k, node, &object);
     buf_add_cstr(&k->body, "}}");
-    actor_write(k, &node->actor,
-                &(struct writer_request){.verb = WRITER_PATCH_MERGE,
-                                         .plural = STR("nodes"),
-                                         .subresource = STR("status"),
-                                         .name = node->name});
+    kubelet_actor_write(k, &node->actor,
+                        &(struct writer_request){.verb = WRITER_PATCH_MERGE,
+                                                 .plural = STR("nodes"),
+                                                 .subresource = STR("status"),
+                                                 .name = node->name});
     return true;
 }
 
@@ -236,10 +236,10 @@ static void renew(struct kubelets *k, struct sim_node *node)
     timestamp_format(timestamp_of(k->now), 6, out);
     buf_add_cstr(out, "\"}}");
     node->lease_flight = true;
-    actor_write(k, &node->actor, &request);
+    kubelet_actor_write(k, &node->actor, &request);
 }
 
-void node_write_done(struct kubelets *k, struct sim_node *node, int status)
+void kubelet_node_write_done(struct kubelets *k, struct sim_node *node, int status)
 {
     if (!node->lease_flight) {
         if (status < 200 || status >= 300)
@@ -260,7 +260,7 @@ void node_write_done(struct kubelets *k, struct sim_node *node, int status)
     node->lease_due = k->now + period;
 }
 
-void node_sync(struct kubelets *k, struct sim_node *node)
+void kubelet_node_sync(struct kubelets *k, struct sim_node *node)
 {
     if (!node->rev || node->killed)
         return;
@@ -273,5 +273,5 @@ void node_sync(struct kubelets *k, struct sim_node *node)
     int64_t next = node->status_due;
     if (!k->options.without_leases)
         next = MIN(next, node->lease_due);
-    actor_due(k, &node->actor, next);
+    kubelet_actor_due(k, &node->actor, next);
 }

@@ -66,13 +66,13 @@ static void add_runs(struct kubelets *k, struct sim_pod *pod, const struct json_
                             ? CONTAINER_SIDECAR
                             : CONTAINER_INIT;
         run->name = (struct str){str_dup(name), name.n}; /* freed with the pod */
-        life_read(&run->life, annotations, arena_printf(&k->scratch, ".%.*s", STR_ARG(name)),
-                  &k->scratch);
+        kubelet_life_read(&run->life, annotations,
+                          arena_printf(&k->scratch, ".%.*s", STR_ARG(name)), &k->scratch);
         resume(k, run, statuses);
     }
 }
 
-void pod_admit(struct kubelets *k, struct sim_pod *pod, const struct json_value *object)
+void kubelet_pod_admit(struct kubelets *k, struct sim_pod *pod, const struct json_value *object)
 {
     const struct json_value *init = json_at(object, "spec.initContainers");
     const struct json_value *main = json_at(object, "spec.containers");
@@ -81,7 +81,7 @@ void pod_admit(struct kubelets *k, struct sim_pod *pod, const struct json_value 
     pod->life = pod->node->life;
     if (!pod->life.run_time_set && controlled_by_job(object))
         pod->life.run_time = JOB_RUN_TIME;
-    life_read(&pod->life, json_at(object, "metadata.annotations"), STR(""), &k->scratch);
+    kubelet_life_read(&pod->life, json_at(object, "metadata.annotations"), STR(""), &k->scratch);
     pod->runs = xcalloc(n + 1, sizeof(*pod->runs));
     struct str phase = json_text_at(object, "status.phase");
     pod->phase = str_is(phase, "Running") ? POD_PHASE_RUNNING : POD_PHASE_PENDING;
@@ -235,7 +235,8 @@ static int64_t stop(struct kubelets *k, struct sim_pod *pod, const struct json_v
     return INT64_MAX;
 }
 
-int64_t pod_advance(struct kubelets *k, struct sim_pod *pod, const struct json_value *object)
+int64_t kubelet_pod_advance(struct kubelets *k, struct sim_pod *pod,
+                            const struct json_value *object)
 {
     if (pod->ended)
         return INT64_MAX;

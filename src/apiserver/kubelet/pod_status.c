@@ -23,9 +23,9 @@ static void add_terminated(struct buf *out, int64_t started, int64_t finished, i
     buf_add_printf(out,
                    "{\"terminated\":{\"exitCode\":%d,\"reason\":\"%s\",\"startedAt\":", exit_code,
                    exit_code ? "Error" : "Completed");
-    add_time(out, started);
+    kubelet_add_time(out, started);
     buf_add_cstr(out, ",\"finishedAt\":");
-    add_time(out, finished);
+    kubelet_add_time(out, finished);
     buf_add_cstr(out, ",\"containerID\":");
     add_id(out, id);
     buf_add_cstr(out, "}}");
@@ -36,7 +36,7 @@ static void add_state(struct buf *out, const struct sim_pod *pod, const struct c
     buf_add_cstr(out, ",\"state\":");
     if (run->state == CONTAINER_RUNNING) {
         buf_add_cstr(out, "{\"running\":{\"startedAt\":");
-        add_time(out, run->started);
+        kubelet_add_time(out, run->started);
         buf_add_cstr(out, "}}");
     } else if (run->state == CONTAINER_TERMINATED && !run->restart_at) {
         add_terminated(out, run->started, run->finished, run->exit_code, run->id);
@@ -152,7 +152,7 @@ static void add_condition(struct kubelets *k, const struct condition *c,
     if (before && str_is(json_get_text(before, STR("status")), status) && !str_empty(since))
         json_write_str(out, since);
     else
-        add_time(out, k->now);
+        kubelet_add_time(out, k->now);
     if (!c->status && c->reason) {
         add_text(out, ",\"reason\":", str_of(c->reason));
         if (!str_empty(c->message))
@@ -281,7 +281,8 @@ static void add_addresses(struct kubelets *k, struct sim_pod *pod, const struct 
         buf_add_printf(out, ",\"podIP\":\"%s\",\"podIPs\":[{\"ip\":\"%s\"}]", ip, ip);
 }
 
-void pod_status_write(struct kubelets *k, struct sim_pod *pod, const struct json_value *object)
+void kubelet_pod_status_write(struct kubelets *k, struct sim_pod *pod,
+                              const struct json_value *object)
 {
     static const char *const phases[] = {"Pending", "Running", "Succeeded", "Failed"};
     struct buf *out = &k->body;
@@ -296,7 +297,7 @@ void pod_status_write(struct kubelets *k, struct sim_pod *pod, const struct json
     add_conditions(k, pod, object);
     add_addresses(k, pod, object);
     buf_add_cstr(out, ",\"startTime\":");
-    add_time(out, pod->start);
+    kubelet_add_time(out, pod->start);
     add_containers(out, pod, object, true);
     add_containers(out, pod, object, false);
     buf_add_char(out, '}');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model_api.h"
+#include "model_world.h"
 
 #include "base/time.h"
 #include "codec/json_patch.h"
@@ -61,25 +61,25 @@ static const struct resource *by_kind(struct str api_version, struct str kind)
 
 /* --- objects ---------------------------------------------------------------------------------- */
 
-struct model_object {
+struct world_object {
     struct revision *rev;
     char key[];
 };
 
-struct model_write {
+struct world_write {
     uint64_t id;
     size_t party;
     struct writer_request request;
     struct arena arena;
 };
 
-static struct str key_of(struct model *m, const struct resource *r, struct str ns, struct str name)
+static struct str key_of(struct world *m, const struct resource *r, struct str ns, struct str name)
 {
     return arena_printf(&m->arena, "%.*s/%.*s %.*s/%.*s", STR_ARG(r->group), STR_ARG(r->plural),
                         STR_ARG(ns), STR_ARG(name));
 }
 
-static struct json_value *parse(struct model *m, struct str text)
+static struct json_value *parse(struct world *m, struct str text)
 {
     struct json_value *v = arena_new(&m->arena, struct json_value);
     struct err err = {0};
@@ -90,14 +90,14 @@ static struct json_value *parse(struct model *m, struct str text)
     return v;
 }
 
-static struct revision *find(struct model *m, const struct resource *r, struct str ns,
+static struct revision *find(struct world *m, const struct resource *r, struct str ns,
                              struct str name)
 {
-    struct model_object *o = map_get(&m->objects, key_of(m, r, ns, name));
+    struct world_object *o = map_get(&m->objects, key_of(m, r, ns, name));
     return o ? o->rev : NULL;
 }
 
-static struct revision *make_revision(struct model *m, const struct resource *r,
+static struct revision *make_revision(struct world *m, const struct resource *r,
                                       struct json_value *object)
 {
     struct store_pair labels[64], fields[2];
@@ -125,18 +125,18 @@ static struct revision *make_revision(struct model *m, const struct resource *r,
     return rev;
 }
 
-static void changed(struct model *m, enum store_change change, struct revision *before,
+static void changed(struct world *m, enum store_change change, struct revision *before,
                     struct revision *after)
 {
     vec_push(&m->events, (struct store_event){change, before ? revision_ref(before) : NULL,
                                               revision_ref(after)});
 }
 
-static void put(struct model *m, const struct resource *r, struct json_value *object)
+static void put(struct world *m, const struct resource *r, struct json_value *object)
 {
     struct revision *rev = make_revision(m, r, object);
     struct str key = key_of(m, r, rev->namespace, rev->name);
-    struct model_object *o = map_get(&m->objects, key);
+    struct world_object *o = map_get(&m->objects, key);
     if (!o) {
         o = xcalloc(1, sizeof(*o) + key.n + 1);
         memcpy(o->key, key.p, key.n);
@@ -151,10 +151,10 @@ static void put(struct model *m, const struct resource *r, struct json_value *ob
         m->observe(m->observe_ctx, m);
 }
 
-static void erase(struct model *m, const struct resource *r, struct json_value *object)
+static void erase(struct world *m, const struct resource *r, struct json_value *object)
 {
     struct revision *rev = make_revision(m, r, object);
-    struct model_object *o = map_del(&m->objects, key_of(m, r, rev->namespace, rev->name));
+    struct world_object *o = map_del(&m->objects, key_of(m, r, rev->namespace, rev->name));
     changed(m, STORE_DELETED, o->rev, rev);
     revision_unref(rev);
     revision_unref(o->rev);
@@ -165,7 +165,7 @@ static void erase(struct model *m, const struct resource *r, struct json_value *
 
 /* --- writes ----------------------------------------------------------------------------------- */
 
-static struct json_value now_text(struct model *m)
+static struct json_value now_text(struct world *m)
 {
     struct buf b = BUF_INIT;
     timestamp_format(timestamp_of(m->now), 0, &b);
@@ -174,7 +174,7 @@ static struct json_value now_text(struct model *m)
     return json_text(s);
 }
 
-static int create(struct model *m, const struct resource *r, struct json_value *o)
+static int create(struct world *m, const struct resource *r, struct json_value *o)
 {
     struct str ns = json_text_at(o, "metadata.namespace"), name = json_text_at(o, "metadata.name");
     if (str_empty(name))
@@ -197,12 +197,12 @@ static int create(struct model *m, const struct resource *r, struct json_value *
     json_set_at(o, "metadata.generation", json_int(1, &m->arena), &m->arena);
     if (str_is(r->plural, "pods") && str_empty(json_text_at(o, "status.phase")))
         json_set_at(o, "status.phase", json_text(STR("Pending")), &m->arena);
-    if (str_is(r->plural, "namespaces"))
-        json_set_at(o, "spec.finalizers",
-                    *json_append(&(struct json_value){.kind = JSON_ARRAY},
-                                 json_text(STR("kubernetes")), &m->arena),
-                    &m->arena),
-            json_set_at(o, "status.phase", json_text(STR("Active")), &m->arena);
+    if (str_is(r->plural, "namespaces")) {
+        json_append(json_set_array(json_set_object(o, STR("spec"), &m->arena), STR("finalizers"),
+                                   &m->arena),
+                    json_text(STR("kubernetes")), &m->arena);
+        json_set_at(o, "status.phase", json_text(STR("Active")), &m->arena);
+    }
     put(m, r, o);
     return 201;
 }
@@ -217,7 +217,7 @@ static bool has_finalizers(const struct resource *r, const struct json_value *o)
 }
 
 /* Stores the next state, or removes the object if nothing keeps it. */
-static void settle(struct model *m, const struct resource *r, struct json_value *o)
+static void settle(struct world *m, const struct resource *r, struct json_value *o)
 {
     bool deleting = !str_empty(json_text_at(o, "metadata.deletionTimestamp"));
     if (deleting && !has_finalizers(r, o) &&
@@ -227,7 +227,7 @@ static void settle(struct model *m, const struct resource *r, struct json_value 
         put(m, r, o);
 }
 
-static int change(struct model *m, const struct resource *r, const struct writer_request *w)
+static int change(struct world *m, const struct resource *r, const struct writer_request *w)
 {
     struct revision *rev = find(m, r, w->namespace, w->name);
     if (!rev)
@@ -268,7 +268,7 @@ static int change(struct model *m, const struct resource *r, const struct writer
     return 200;
 }
 
-static void add_finalizer(struct model *m, struct json_value *o, const char *name)
+static void add_finalizer(struct world *m, struct json_value *o, const char *name)
 {
     struct json_value *list =
         json_set_array(json_member(o, STR("metadata")), STR("finalizers"), &m->arena);
@@ -278,7 +278,7 @@ static void add_finalizer(struct model *m, struct json_value *o, const char *nam
     json_append(list, json_text(str_of(name)), &m->arena);
 }
 
-static int delete(struct model *m, const struct resource *r, const struct writer_request *w)
+static int delete(struct world *m, const struct resource *r, const struct writer_request *w)
 {
     struct revision *rev = find(m, r, w->namespace, w->name);
     if (!rev)
@@ -313,7 +313,7 @@ static int delete(struct model *m, const struct resource *r, const struct writer
     return 200;
 }
 
-static int serve(struct model *m, const struct writer_request *w)
+static int serve(struct world *m, const struct writer_request *w)
 {
     const struct resource *r = by_plural(w->group, w->plural);
     if (!r)
@@ -337,14 +337,14 @@ static int serve(struct model *m, const struct writer_request *w)
 /* --- the port --------------------------------------------------------------------------------- */
 
 struct port {
-    struct model *model;
+    struct world *model;
     size_t party;
 };
 
 static void on_write(void *ctx, const struct writer_request *w)
 {
     struct port *port = ctx;
-    struct model_write *p = xnew(struct model_write);
+    struct world_write *p = xnew(struct world_write);
     arena_init(&p->arena, 0);
     p->id = w->id;
     p->party = port->party;
@@ -358,35 +358,35 @@ static void on_write(void *ctx, const struct writer_request *w)
     vec_push(&port->model->writes, p);
 }
 
-struct writer model_writer(struct model *m)
+struct writer world_writer(struct world *m)
 {
     struct port *port = arena_new(&m->arena, struct port);
     *port = (struct port){m, m->n_parties};
     return (struct writer){.ctx = port, .write = on_write};
 }
 
-void model_add(struct model *m, const struct model_party *party)
+void world_add(struct world *m, const struct world_party *party)
 {
     assert(m->n_parties < ARRAY_LEN(m->parties));
     m->parties[m->n_parties++] = *party;
 }
 
-void model_init(struct model *m)
+void world_init(struct world *m)
 {
-    *m = (struct model){.version = 1, .now = INT64_C(1800000000) * NSEC_PER_SEC};
+    *m = (struct world){.version = 1, .now = INT64_C(1800000000) * NSEC_PER_SEC};
     arena_init(&m->arena, (size_t)1 << 16);
 }
 
-static void free_write(struct model_write *p)
+static void free_write(struct world_write *p)
 {
     arena_release(&p->arena);
     free(p);
 }
 
-void model_release(struct model *m)
+void world_release(struct world *m)
 {
     map_each (e, &m->objects) {
-        struct model_object *o = e->value;
+        struct world_object *o = e->value;
         revision_unref(o->rev);
         free(o);
     }
@@ -404,7 +404,7 @@ void model_release(struct model *m)
 
 /* --- clients ---------------------------------------------------------------------------------- */
 
-static struct str unquote(struct model *m, const char *json)
+static struct str unquote(struct world *m, const char *json)
 {
     struct str s = arena_dup(&m->arena, str_of(json));
     for (size_t i = 0; i < s.n; i++)
@@ -414,7 +414,7 @@ static struct str unquote(struct model *m, const char *json)
 }
 
 /* "apps/deployments default/web", "pods default/a", "nodes n". */
-static const struct resource *split(struct model *m, const char *what, struct str *ret_ns,
+static const struct resource *split(struct world *m, const char *what, struct str *ret_ns,
                                     struct str *ret_name)
 {
     struct str rest = str_of(what), resource, group = STR("");
@@ -434,7 +434,7 @@ static const struct resource *split(struct model *m, const char *what, struct st
     return r;
 }
 
-int model_create(struct model *m, const char *json)
+int world_create(struct world *m, const char *json)
 {
     struct json_value *o = parse(m, unquote(m, json));
     const struct resource *r =
@@ -445,20 +445,20 @@ int model_create(struct model *m, const char *json)
     return create(m, r, o);
 }
 
-int model_patch(struct model *m, const char *what, const char *subresource, const char *json)
+int world_patch(struct world *m, const char *what, const char *subresource, const char *json)
 {
     struct writer_request w = {
         .verb = WRITER_PATCH_MERGE, .subresource = str_of(subresource), .body = unquote(m, json)};
     return change(m, split(m, what, &w.namespace, &w.name), &w);
 }
 
-int model_delete(struct model *m, const char *what, const char *options)
+int world_delete(struct world *m, const char *what, const char *options)
 {
     struct writer_request w = {.verb = WRITER_DELETE, .body = unquote(m, options)};
     return delete (m, split(m, what, &w.namespace, &w.name), &w);
 }
 
-const struct json_value *model_get(struct model *m, const char *what)
+const struct json_value *world_get(struct world *m, const char *what)
 {
     struct str ns, name;
     const struct resource *r = split(m, what, &ns, &name);
@@ -466,9 +466,9 @@ const struct json_value *model_get(struct model *m, const char *what)
     return rev ? parse(m, rev->text) : NULL;
 }
 
-const char *model_text(struct model *m, const char *what, const char *path)
+const char *world_text(struct world *m, const char *what, const char *path)
 {
-    const struct json_value *v = model_get(m, what);
+    const struct json_value *v = world_get(m, what);
     v = v ? json_at(v, path) : NULL;
     if (!v)
         return "";
@@ -483,13 +483,13 @@ const char *model_text(struct model *m, const char *what, const char *path)
     return text;
 }
 
-size_t model_count_if(struct model *m, const char *resource, model_fn *fn, void *ctx)
+size_t world_count_if(struct world *m, const char *resource, world_fn *fn, void *ctx)
 {
     struct str ns, name;
     const struct resource *r = split(m, resource, &ns, &name);
     size_t n = 0;
     map_each (e, &m->objects) {
-        struct revision *rev = ((struct model_object *)e->value)->rev;
+        struct revision *rev = ((struct world_object *)e->value)->rev;
         if (rev->resource == r)
             n += !fn || fn(ctx, parse(m, rev->text));
     }
@@ -506,14 +506,14 @@ static bool is_in(void *ctx, const struct json_value *object)
     return str_empty(ns) || str_eq(ns, json_text_at(object, "metadata.namespace"));
 }
 
-size_t model_count(struct model *m, const char *resource, const char *namespace)
+size_t world_count(struct world *m, const char *resource, const char *namespace)
 {
-    return model_count_if(m, resource, is_in, &(struct in_namespace){str_of(namespace)});
+    return world_count_if(m, resource, is_in, &(struct in_namespace){str_of(namespace)});
 }
 
 /* --- time ------------------------------------------------------------------------------------- */
 
-static void deliver(struct model *m)
+static void deliver(struct world *m)
 {
     for (size_t i = 0; i < m->events.n; i++) {
         struct store_event e = m->events.v[i];
@@ -545,14 +545,14 @@ static struct str affinity_node(const struct json_value *pod)
     return values && values->n ? values->items[0].text : STR("");
 }
 
-static void bind_pods(struct model *m)
+static void bind_pods(struct world *m)
 {
     const struct resource *pods = by_plural(STR(""), STR("pods"));
     const struct resource *nodes = by_plural(STR(""), STR("nodes"));
     VEC(struct revision *) unbound = {0};
     struct str any = STR("");
     map_each (e, &m->objects) {
-        struct revision *rev = ((struct model_object *)e->value)->rev;
+        struct revision *rev = ((struct world_object *)e->value)->rev;
         if (rev->resource == pods && str_empty(revision_field(rev, STR("spec.nodeName"))))
             vec_push(&unbound, rev);
         if (rev->resource == nodes)
@@ -571,10 +571,10 @@ static void bind_pods(struct model *m)
     vec_release(&unbound);
 }
 
-static void serve_next(struct model *m)
+static void serve_next(struct world *m)
 {
     size_t i = m->faults ? rand_below(m->faults, m->writes.n) : 0;
-    struct model_write *p = m->writes.v[i];
+    struct world_write *p = m->writes.v[i];
     vec_remove(&m->writes, i);
     int status = 500;
     uint64_t fault = m->faults ? rand_below(m->faults, 20) : 99;
@@ -597,7 +597,7 @@ static void serve_next(struct model *m)
     free_write(p);
 }
 
-void model_run_until(struct model *m, int64_t until)
+void world_run_until(struct world *m, int64_t until)
 {
     for (size_t steps = 0; steps < 10000000; steps++) {
         if (!m->faults || rand_below(m->faults, 3) || !m->writes.n)
@@ -628,7 +628,7 @@ void model_run_until(struct model *m, int64_t until)
     abort();
 }
 
-void model_run_for(struct model *m, int64_t duration)
+void world_run_for(struct world *m, int64_t duration)
 {
-    model_run_until(m, m->now + duration);
+    world_run_until(m, m->now + duration);
 }
