@@ -43,9 +43,22 @@ int status_forbidden(struct api_status *s, const struct resource *r, struct str 
                      struct str why, struct arena *a);
 int status_bad_request(struct api_status *s, struct arena *a, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
-/* Any code with its usual reason: 401, 405, 406, 410, 413, 415, 429, 500, 503. */
+int status_method_not_supported(struct api_status *s, const struct resource *r, const char *action,
+                                struct arena *a);
+/*
+ * Any code with its usual reason (401, 405, 406, 410, 413, 415, 429, 500, 503, 504) and upstream's
+ * prefix: "Internal error occurred: " for 500, "Request entity too large: " for 413.
+ */
 int status_of(struct api_status *s, int code, struct arena *a, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+/* "pods", "deployments.apps". */
+struct str resource_qualified(const struct resource *r, struct arena *a);
+/* Quoted as Go's %q does. */
+void go_quote(struct buf *out, struct str s);
+struct str arena_quoted(struct arena *a, struct str s);
 
 /* --- field errors ----------------------------------------------------------------------------- */
 
@@ -60,6 +73,8 @@ enum field_error_type {
     FIELD_NOT_FOUND,
     FIELD_INTERNAL,
     FIELD_TYPE_INVALID,
+    FIELD_TOO_FEW,
+    FIELD_TOO_SHORT,
 };
 
 /* A path in an object, on the stack of its users: children point to their parent. */
@@ -80,8 +95,9 @@ struct field_errors {
 };
 
 /*
- * Adds "PATH: Invalid value: VALUE: DETAIL" and the like. value may be NULL; it is written as
- * upstream does (strings quoted, objects as JSON).
+ * Adds "PATH: Invalid value: VALUE: DETAIL" and the like. The value is written as upstream does
+ * (strings quoted, objects as JSON); NULL is written as null, and not at all by types without a
+ * value (Required, Forbidden, Too long) and by Too many. A detail of "" is left out.
  */
 void field_error(struct field_errors *errors, enum field_error_type type,
                  const struct field_path *path, const struct json_value *value, const char *fmt,

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "apiserver/registry/strategies.h"
+
+/* NULL ends the list. */
+static const struct strategy *const arrays[] = {
+    NULL,
+};
+
+const struct strategy *strategy_find(const struct resource *r)
+{
+    r = resource_stored(r);
+    for (size_t i = 0; arrays[i]; i++)
+        for (const struct strategy *s = arrays[i]; s->plural.n > 0; s++)
+            if (str_eq(s->plural, r->plural) && str_eq(s->group, r->group))
+                return s;
+    return NULL;
+}

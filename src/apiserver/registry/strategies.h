@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * strategies.h - the arrays of strategies, one per file.
+ *
+ * Purpose:   strategies.c looks resources up in these. Each array ends with an empty plural.
+ * Ownership: constant data.
+ * Threading: any thread.
+ */
+#ifndef BERTH_APISERVER_REGISTRY_STRATEGIES_H
+#define BERTH_APISERVER_REGISTRY_STRATEGIES_H
+
+#include "apiserver/registry/strategy.h"
+
+#endif
