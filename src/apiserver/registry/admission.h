@@ -5,8 +5,9 @@
  * Purpose:   changes or refuses a request between decoding and storage, as upstream's plugins of
  *            the same names do, with their messages: NamespaceLifecycle, ServiceAccount, Priority,
  *            DefaultTolerationSeconds, LimitRanger, ResourceQuota, RuntimeClass,
- *            DefaultStorageClass, TaintNodesByCondition, StorageObjectInUseProtection. One table in
- *            admission.c, in upstream's order.
+ *            DefaultStorageClass, TaintNodesByCondition, StorageObjectInUseProtection,
+ *            PersistentVolumeClaimResize, DefaultIngressClass. One table in admission.c, in
+ *            upstream's order.
  * Ownership: objects belong to the request; the snapshot is borrowed.
  * Threading: any thread; no state.
  */
@@ -35,6 +36,8 @@ struct admission {
     const struct resources *resources;
     const struct snapshot *snapshot; /* the cluster before the request */
     bool dry_run;
+    uint64_t seed; /* of random names; the version of the snapshot is mixed in, 0 is allowed */
+    int64_t now;   /* wall clock, ns; 0: pods that should be gone are charged to quotas */
     struct arena *arena;
     struct admission_effect *effects; /* filled by admit, in the arena */
     size_t n_effects;
