@@ -3,1671 +3,3226 @@
 #include "api/schema.h"
 
 /* clang-format off */
-#define F(n, k, s, t) {.name = n, .name_len = sizeof(n) - 1, .value = SCHEMA_##k, .shape = SCHEMA_##s, .type = t}
+enum { P = 1, E = 2, Z = 4, R = 8, M = 16 };
+#define F(n, k, s, t, num, w, fl, ...) \
+    {.name = n, .name_len = sizeof(n) - 1, .value = SCHEMA_##k, .shape = SCHEMA_##s, .type = t, \
+     .number = num, .wire = SCHEMA_WIRE_##w, .nullable = ((fl) & P) != 0, \
+     .omit_empty = ((fl) & E) != 0, .omit_zero = ((fl) & Z) != 0, .required = ((fl) & R) != 0, \
+     .retain_keys = ((fl) & M) != 0, ##__VA_ARGS__}
 
 static const struct schema_field fields_0[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("target", MESSAGE, ONE, 4),
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E),
+    F("target", MESSAGE, ONE, 4, 2, MESSAGE, R, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_1[] = {
-    F("annotations", STRING, MAP, 0), F("creationTimestamp", STRING, ONE, 0),
-    F("deletionGracePeriodSeconds", INT, ONE, 0), F("deletionTimestamp", STRING, ONE, 0),
-    F("finalizers", STRING, LIST, 0), F("generateName", STRING, ONE, 0),
-    F("generation", INT, ONE, 0), F("labels", STRING, MAP, 0), F("managedFields", MESSAGE, LIST, 3),
-    F("name", STRING, ONE, 0), F("namespace", STRING, ONE, 0),
-    F("ownerReferences", MESSAGE, LIST, 2), F("resourceVersion", STRING, ONE, 0),
-    F("selfLink", STRING, ONE, 0), F("uid", STRING, ONE, 0),
+    F("annotations", STRING, MAP, 0, 12, STRING, E),
+    F("creationTimestamp", STRING, ONE, 0, 8, TIME, E|Z),
+    F("deletionGracePeriodSeconds", INT, ONE, 0, 10, VARINT, E|P),
+    F("deletionTimestamp", STRING, ONE, 0, 9, TIME, E|P),
+    F("finalizers", STRING, LIST, 0, 14, STRING, E, .merge = SCHEMA_MERGE_SET, .patch_key = ""),
+    F("generateName", STRING, ONE, 0, 2, STRING, E), F("generation", INT, ONE, 0, 7, VARINT, E),
+    F("labels", STRING, MAP, 0, 11, STRING, E),
+    F("managedFields", MESSAGE, LIST, 3, 17, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("name", STRING, ONE, 0, 1, STRING, E), F("namespace", STRING, ONE, 0, 3, STRING, E),
+    F("ownerReferences", MESSAGE, LIST, 2, 13, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "uid", .patch_key = "uid"),
+    F("resourceVersion", STRING, ONE, 0, 6, STRING, E), F("selfLink", STRING, ONE, 0, 4, STRING, E),
+    F("uid", STRING, ONE, 0, 5, STRING, E),
 };
 static const struct schema_field fields_2[] = {
-    F("apiVersion", STRING, ONE, 0), F("blockOwnerDeletion", BOOL, ONE, 0),
-    F("controller", BOOL, ONE, 0), F("kind", STRING, ONE, 0), F("name", STRING, ONE, 0),
-    F("uid", STRING, ONE, 0),
+    F("apiVersion", STRING, ONE, 0, 5, STRING, R, .preset = "\"\""),
+    F("blockOwnerDeletion", BOOL, ONE, 0, 7, BOOL, E|P),
+    F("controller", BOOL, ONE, 0, 6, BOOL, E|P),
+    F("kind", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("name", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
+    F("uid", STRING, ONE, 0, 4, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_3[] = {
-    F("apiVersion", STRING, ONE, 0), F("fieldsType", STRING, ONE, 0), F("fieldsV1", ANY, ONE, 0),
-    F("manager", STRING, ONE, 0), F("operation", STRING, ONE, 0), F("subresource", STRING, ONE, 0),
-    F("time", STRING, ONE, 0),
+    F("apiVersion", STRING, ONE, 0, 3, STRING, E), F("fieldsType", STRING, ONE, 0, 6, STRING, E),
+    F("fieldsV1", ANY, ONE, 0, 7, FIELDS_V1, E|P), F("manager", STRING, ONE, 0, 1, STRING, E),
+    F("operation", STRING, ONE, 0, 2, STRING, E), F("subresource", STRING, ONE, 0, 8, STRING, E),
+    F("time", STRING, ONE, 0, 4, TIME, E|P),
 };
 static const struct schema_field fields_4[] = {
-    F("apiVersion", STRING, ONE, 0), F("fieldPath", STRING, ONE, 0), F("kind", STRING, ONE, 0),
-    F("name", STRING, ONE, 0), F("namespace", STRING, ONE, 0), F("resourceVersion", STRING, ONE, 0),
-    F("uid", STRING, ONE, 0),
+    F("apiVersion", STRING, ONE, 0, 5, STRING, E), F("fieldPath", STRING, ONE, 0, 7, STRING, E),
+    F("kind", STRING, ONE, 0, 1, STRING, E), F("name", STRING, ONE, 0, 3, STRING, E),
+    F("namespace", STRING, ONE, 0, 2, STRING, E),
+    F("resourceVersion", STRING, ONE, 0, 6, STRING, E), F("uid", STRING, ONE, 0, 4, STRING, E),
 };
 static const struct schema_field fields_5[] = {
-    F("action", STRING, ONE, 0), F("apiVersion", STRING, ONE, 0), F("count", INT, ONE, 0),
-    F("eventTime", STRING, ONE, 0), F("firstTimestamp", STRING, ONE, 0),
-    F("involvedObject", MESSAGE, ONE, 4), F("kind", STRING, ONE, 0),
-    F("lastTimestamp", STRING, ONE, 0), F("message", STRING, ONE, 0),
-    F("metadata", MESSAGE, ONE, 1), F("reason", STRING, ONE, 0), F("related", MESSAGE, ONE, 4),
-    F("reportingComponent", STRING, ONE, 0), F("reportingInstance", STRING, ONE, 0),
-    F("series", MESSAGE, ONE, 7), F("source", MESSAGE, ONE, 6), F("type", STRING, ONE, 0),
+    F("action", STRING, ONE, 0, 12, STRING, E), F("apiVersion", STRING, ONE, 0, 0, NONE, E),
+    F("count", INT, ONE, 0, 8, INT32, E), F("eventTime", STRING, ONE, 0, 10, MICRO_TIME, E),
+    F("firstTimestamp", STRING, ONE, 0, 6, TIME, E),
+    F("involvedObject", MESSAGE, ONE, 4, 2, MESSAGE, R, .merge = SCHEMA_MERGE_ATOMIC),
+    F("kind", STRING, ONE, 0, 0, NONE, E), F("lastTimestamp", STRING, ONE, 0, 7, TIME, E),
+    F("message", STRING, ONE, 0, 4, STRING, E), F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, R),
+    F("reason", STRING, ONE, 0, 3, STRING, E),
+    F("related", MESSAGE, ONE, 4, 13, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("reportingComponent", STRING, ONE, 0, 14, STRING, 0, .preset = "\"\""),
+    F("reportingInstance", STRING, ONE, 0, 15, STRING, 0, .preset = "\"\""),
+    F("series", MESSAGE, ONE, 7, 11, MESSAGE, E|P), F("source", MESSAGE, ONE, 6, 5, MESSAGE, E),
+    F("type", STRING, ONE, 0, 9, STRING, E),
 };
 static const struct schema_field fields_6[] = {
-    F("component", STRING, ONE, 0), F("host", STRING, ONE, 0),
+    F("component", STRING, ONE, 0, 1, STRING, E), F("host", STRING, ONE, 0, 2, STRING, E),
 };
 static const struct schema_field fields_7[] = {
-    F("count", INT, ONE, 0), F("lastObservedTime", STRING, ONE, 0),
+    F("count", INT, ONE, 0, 1, INT32, E), F("lastObservedTime", STRING, ONE, 0, 2, MICRO_TIME, E),
 };
 static const struct schema_field fields_8[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 9),
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 9, 2, MESSAGE, E),
 };
 static const struct schema_field fields_9[] = {
-    F("limits", MESSAGE, LIST, 10),
+    F("limits", MESSAGE, LIST, 10, 1, MESSAGE, R, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_10[] = {
-    F("default", QUANTITY, MAP, 0), F("defaultRequest", QUANTITY, MAP, 0),
-    F("max", QUANTITY, MAP, 0), F("maxLimitRequestRatio", QUANTITY, MAP, 0),
-    F("min", QUANTITY, MAP, 0), F("type", STRING, ONE, 0),
+    F("default", QUANTITY, MAP, 0, 4, QUANTITY, E),
+    F("defaultRequest", QUANTITY, MAP, 0, 5, QUANTITY, E),
+    F("max", QUANTITY, MAP, 0, 2, QUANTITY, E),
+    F("maxLimitRequestRatio", QUANTITY, MAP, 0, 6, QUANTITY, E),
+    F("min", QUANTITY, MAP, 0, 3, QUANTITY, E),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_11[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 12), F("status", MESSAGE, ONE, 13),
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 12, 2, MESSAGE, E),
+    F("status", MESSAGE, ONE, 13, 3, MESSAGE, E),
 };
 static const struct schema_field fields_12[] = {
-    F("finalizers", STRING, LIST, 0),
+    F("finalizers", STRING, LIST, 0, 1, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_13[] = {
-    F("conditions", MESSAGE, LIST, 14), F("phase", STRING, ONE, 0),
+   
+    F("conditions", MESSAGE, LIST, 14, 2, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "type", .patch_key = "type"),
+    F("phase", STRING, ONE, 0, 1, STRING, E),
 };
 static const struct schema_field fields_14[] = {
-    F("lastTransitionTime", STRING, ONE, 0), F("message", STRING, ONE, 0),
-    F("reason", STRING, ONE, 0), F("status", STRING, ONE, 0), F("type", STRING, ONE, 0),
+    F("lastTransitionTime", STRING, ONE, 0, 4, TIME, E), F("message", STRING, ONE, 0, 6, STRING, E),
+    F("reason", STRING, ONE, 0, 5, STRING, E),
+    F("status", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_15[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 16), F("status", MESSAGE, ONE, 20),
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 16, 2, MESSAGE, E),
+    F("status", MESSAGE, ONE, 20, 3, MESSAGE, E),
 };
 static const struct schema_field fields_16[] = {
-    F("configSource", MESSAGE, ONE, 18), F("externalID", STRING, ONE, 0),
-    F("podCIDR", STRING, ONE, 0), F("podCIDRs", STRING, LIST, 0), F("providerID", STRING, ONE, 0),
-    F("taints", MESSAGE, LIST, 17), F("unschedulable", BOOL, ONE, 0),
+    F("configSource", MESSAGE, ONE, 18, 6, MESSAGE, E|P),
+    F("externalID", STRING, ONE, 0, 2, STRING, E), F("podCIDR", STRING, ONE, 0, 1, STRING, E),
+    F("podCIDRs", STRING, LIST, 0, 7, STRING, E, .merge = SCHEMA_MERGE_SET, .patch_key = ""),
+    F("providerID", STRING, ONE, 0, 3, STRING, E),
+    F("taints", MESSAGE, LIST, 17, 5, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("unschedulable", BOOL, ONE, 0, 4, BOOL, E),
 };
 static const struct schema_field fields_17[] = {
-    F("effect", STRING, ONE, 0), F("key", STRING, ONE, 0), F("timeAdded", STRING, ONE, 0),
-    F("value", STRING, ONE, 0),
+    F("effect", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
+    F("key", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("timeAdded", STRING, ONE, 0, 4, TIME, E|P), F("value", STRING, ONE, 0, 2, STRING, E),
 };
 static const struct schema_field fields_18[] = {
-    F("configMap", MESSAGE, ONE, 19),
+    F("configMap", MESSAGE, ONE, 19, 2, MESSAGE, E|P),
 };
 static const struct schema_field fields_19[] = {
-    F("kubeletConfigKey", STRING, ONE, 0), F("name", STRING, ONE, 0),
-    F("namespace", STRING, ONE, 0), F("resourceVersion", STRING, ONE, 0), F("uid", STRING, ONE, 0),
+    F("kubeletConfigKey", STRING, ONE, 0, 5, STRING, R, .preset = "\"\""),
+    F("name", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("namespace", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("resourceVersion", STRING, ONE, 0, 4, STRING, E), F("uid", STRING, ONE, 0, 3, STRING, E),
 };
 static const struct schema_field fields_20[] = {
-    F("addresses", MESSAGE, LIST, 22), F("allocatable", QUANTITY, MAP, 0),
-    F("capacity", QUANTITY, MAP, 0), F("conditions", MESSAGE, LIST, 21),
-    F("config", MESSAGE, ONE, 29), F("daemonEndpoints", MESSAGE, ONE, 23),
-    F("declaredFeatures", STRING, LIST, 0), F("features", MESSAGE, ONE, 32),
-    F("images", MESSAGE, LIST, 27), F("nodeInfo", MESSAGE, ONE, 25), F("phase", STRING, ONE, 0),
-    F("runtimeHandlers", MESSAGE, LIST, 30), F("volumesAttached", MESSAGE, LIST, 28),
-    F("volumesInUse", STRING, LIST, 0),
+   
+    F("addresses", MESSAGE, LIST, 22, 5, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "type", .patch_key = "type"),
+    F("allocatable", QUANTITY, MAP, 0, 2, QUANTITY, E),
+    F("capacity", QUANTITY, MAP, 0, 1, QUANTITY, E),
+    F("conditions", MESSAGE, LIST, 21, 4, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "type", .patch_key = "type"),
+    F("config", MESSAGE, ONE, 29, 11, MESSAGE, E|P),
+    F("daemonEndpoints", MESSAGE, ONE, 23, 6, MESSAGE, E),
+    F("declaredFeatures", STRING, LIST, 0, 14, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("features", MESSAGE, ONE, 32, 13, MESSAGE, E|P),
+    F("images", MESSAGE, LIST, 27, 8, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("nodeInfo", MESSAGE, ONE, 25, 7, MESSAGE, E), F("phase", STRING, ONE, 0, 3, STRING, E),
+    F("runtimeHandlers", MESSAGE, LIST, 30, 12, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("volumesAttached", MESSAGE, LIST, 28, 10, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("volumesInUse", STRING, LIST, 0, 9, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_21[] = {
-    F("lastHeartbeatTime", STRING, ONE, 0), F("lastTransitionTime", STRING, ONE, 0),
-    F("message", STRING, ONE, 0), F("reason", STRING, ONE, 0), F("status", STRING, ONE, 0),
-    F("type", STRING, ONE, 0),
+    F("lastHeartbeatTime", STRING, ONE, 0, 3, TIME, E),
+    F("lastTransitionTime", STRING, ONE, 0, 4, TIME, E), F("message", STRING, ONE, 0, 6, STRING, E),
+    F("reason", STRING, ONE, 0, 5, STRING, E),
+    F("status", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_22[] = {
-    F("address", STRING, ONE, 0), F("type", STRING, ONE, 0),
+    F("address", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_23[] = {
-    F("kubeletEndpoint", MESSAGE, ONE, 24),
+    F("kubeletEndpoint", MESSAGE, ONE, 24, 1, MESSAGE, E),
 };
 static const struct schema_field fields_24[] = {
-    F("Port", INT, ONE, 0),
+    F("Port", INT, ONE, 0, 1, INT32, R, .preset = "0"),
 };
 static const struct schema_field fields_25[] = {
-    F("architecture", STRING, ONE, 0), F("bootID", STRING, ONE, 0),
-    F("containerRuntimeVersion", STRING, ONE, 0), F("kernelVersion", STRING, ONE, 0),
-    F("kubeProxyVersion", STRING, ONE, 0), F("kubeletVersion", STRING, ONE, 0),
-    F("machineID", STRING, ONE, 0), F("operatingSystem", STRING, ONE, 0),
-    F("osImage", STRING, ONE, 0), F("swap", MESSAGE, ONE, 26), F("systemUUID", STRING, ONE, 0),
+    F("architecture", STRING, ONE, 0, 10, STRING, R, .preset = "\"\""),
+    F("bootID", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
+    F("containerRuntimeVersion", STRING, ONE, 0, 6, STRING, R, .preset = "\"\""),
+    F("kernelVersion", STRING, ONE, 0, 4, STRING, R, .preset = "\"\""),
+    F("kubeProxyVersion", STRING, ONE, 0, 8, STRING, R, .preset = "\"\""),
+    F("kubeletVersion", STRING, ONE, 0, 7, STRING, R, .preset = "\"\""),
+    F("machineID", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("operatingSystem", STRING, ONE, 0, 9, STRING, R, .preset = "\"\""),
+    F("osImage", STRING, ONE, 0, 5, STRING, R, .preset = "\"\""),
+    F("swap", MESSAGE, ONE, 26, 11, MESSAGE, E|P),
+    F("systemUUID", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_26[] = {
-    F("capacity", INT, ONE, 0),
+    F("capacity", INT, ONE, 0, 1, VARINT, E|P),
 };
 static const struct schema_field fields_27[] = {
-    F("names", STRING, LIST, 0), F("sizeBytes", INT, ONE, 0),
+    F("names", STRING, LIST, 0, 1, STRING, 0, .merge = SCHEMA_MERGE_ATOMIC),
+    F("sizeBytes", INT, ONE, 0, 2, VARINT, E),
 };
 static const struct schema_field fields_28[] = {
-    F("devicePath", STRING, ONE, 0), F("name", STRING, ONE, 0),
+    F("devicePath", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_29[] = {
-    F("active", MESSAGE, ONE, 18), F("assigned", MESSAGE, ONE, 18), F("error", STRING, ONE, 0),
-    F("lastKnownGood", MESSAGE, ONE, 18),
+    F("active", MESSAGE, ONE, 18, 2, MESSAGE, E|P),
+    F("assigned", MESSAGE, ONE, 18, 1, MESSAGE, E|P), F("error", STRING, ONE, 0, 4, STRING, E),
+    F("lastKnownGood", MESSAGE, ONE, 18, 3, MESSAGE, E|P),
 };
 static const struct schema_field fields_30[] = {
-    F("features", MESSAGE, ONE, 31), F("name", STRING, ONE, 0),
+    F("features", MESSAGE, ONE, 31, 2, MESSAGE, E|P),
+    F("name", STRING, ONE, 0, 1, STRING, 0, .preset = "\"\""),
 };
 static const struct schema_field fields_31[] = {
-    F("recursiveReadOnlyMounts", BOOL, ONE, 0), F("userNamespaces", BOOL, ONE, 0),
+    F("recursiveReadOnlyMounts", BOOL, ONE, 0, 1, BOOL, E|P),
+    F("userNamespaces", BOOL, ONE, 0, 2, BOOL, E|P),
 };
 static const struct schema_field fields_32[] = {
-    F("supplementalGroupsPolicy", BOOL, ONE, 0),
+    F("supplementalGroupsPolicy", BOOL, ONE, 0, 1, BOOL, E|P),
 };
 static const struct schema_field fields_33[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 34), F("status", MESSAGE, ONE, 62),
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 34, 2, MESSAGE, E),
+    F("status", MESSAGE, ONE, 62, 3, MESSAGE, E),
 };
 static const struct schema_field fields_34[] = {
-    F("accessModes", STRING, LIST, 0), F("awsElasticBlockStore", MESSAGE, ONE, 36),
-    F("azureDisk", MESSAGE, ONE, 51), F("azureFile", MESSAGE, ONE, 48),
-    F("capacity", QUANTITY, MAP, 0), F("cephfs", MESSAGE, ONE, 44), F("cinder", MESSAGE, ONE, 43),
-    F("claimRef", MESSAGE, ONE, 4), F("csi", MESSAGE, ONE, 57), F("fc", MESSAGE, ONE, 45),
-    F("flexVolume", MESSAGE, ONE, 47), F("flocker", MESSAGE, ONE, 46),
-    F("gcePersistentDisk", MESSAGE, ONE, 35), F("glusterfs", MESSAGE, ONE, 38),
-    F("hostPath", MESSAGE, ONE, 37), F("iscsi", MESSAGE, ONE, 42), F("local", MESSAGE, ONE, 55),
-    F("mountOptions", STRING, LIST, 0), F("nfs", MESSAGE, ONE, 39),
-    F("nodeAffinity", MESSAGE, ONE, 58), F("persistentVolumeReclaimPolicy", STRING, ONE, 0),
-    F("photonPersistentDisk", MESSAGE, ONE, 52), F("portworxVolume", MESSAGE, ONE, 53),
-    F("quobyte", MESSAGE, ONE, 50), F("rbd", MESSAGE, ONE, 40), F("scaleIO", MESSAGE, ONE, 54),
-    F("storageClassName", STRING, ONE, 0), F("storageos", MESSAGE, ONE, 56),
-    F("volumeAttributesClassName", STRING, ONE, 0), F("volumeMode", STRING, ONE, 0),
-    F("vsphereVolume", MESSAGE, ONE, 49),
+    F("accessModes", STRING, LIST, 0, 3, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("awsElasticBlockStore", MESSAGE, ONE, 36, 2, MESSAGE, E|P, .outer = 2),
+    F("azureDisk", MESSAGE, ONE, 51, 16, MESSAGE, E|P, .outer = 2),
+    F("azureFile", MESSAGE, ONE, 48, 13, MESSAGE, E|P, .outer = 2),
+    F("capacity", QUANTITY, MAP, 0, 1, QUANTITY, E),
+    F("cephfs", MESSAGE, ONE, 44, 9, MESSAGE, E|P, .outer = 2),
+    F("cinder", MESSAGE, ONE, 43, 8, MESSAGE, E|P, .outer = 2),
+    F("claimRef", MESSAGE, ONE, 4, 4, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("csi", MESSAGE, ONE, 57, 22, MESSAGE, E|P, .outer = 2),
+    F("fc", MESSAGE, ONE, 45, 10, MESSAGE, E|P, .outer = 2),
+    F("flexVolume", MESSAGE, ONE, 47, 12, MESSAGE, E|P, .outer = 2),
+    F("flocker", MESSAGE, ONE, 46, 11, MESSAGE, E|P, .outer = 2),
+    F("gcePersistentDisk", MESSAGE, ONE, 35, 1, MESSAGE, E|P, .outer = 2),
+    F("glusterfs", MESSAGE, ONE, 38, 4, MESSAGE, E|P, .outer = 2),
+    F("hostPath", MESSAGE, ONE, 37, 3, MESSAGE, E|P, .outer = 2),
+    F("iscsi", MESSAGE, ONE, 42, 7, MESSAGE, E|P, .outer = 2),
+    F("local", MESSAGE, ONE, 55, 20, MESSAGE, E|P, .outer = 2),
+    F("mountOptions", STRING, LIST, 0, 7, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("nfs", MESSAGE, ONE, 39, 5, MESSAGE, E|P, .outer = 2),
+    F("nodeAffinity", MESSAGE, ONE, 58, 9, MESSAGE, E|P),
+    F("persistentVolumeReclaimPolicy", STRING, ONE, 0, 5, STRING, E),
+    F("photonPersistentDisk", MESSAGE, ONE, 52, 17, MESSAGE, E|P, .outer = 2),
+    F("portworxVolume", MESSAGE, ONE, 53, 18, MESSAGE, E|P, .outer = 2),
+    F("quobyte", MESSAGE, ONE, 50, 15, MESSAGE, E|P, .outer = 2),
+    F("rbd", MESSAGE, ONE, 40, 6, MESSAGE, E|P, .outer = 2),
+    F("scaleIO", MESSAGE, ONE, 54, 19, MESSAGE, E|P, .outer = 2),
+    F("storageClassName", STRING, ONE, 0, 6, STRING, E),
+    F("storageos", MESSAGE, ONE, 56, 21, MESSAGE, E|P, .outer = 2),
+    F("volumeAttributesClassName", STRING, ONE, 0, 10, STRING, E|P),
+    F("volumeMode", STRING, ONE, 0, 8, STRING, E|P),
+    F("vsphereVolume", MESSAGE, ONE, 49, 14, MESSAGE, E|P, .outer = 2),
 };
 static const struct schema_field fields_35[] = {
-    F("fsType", STRING, ONE, 0), F("partition", INT, ONE, 0), F("pdName", STRING, ONE, 0),
-    F("readOnly", BOOL, ONE, 0),
+    F("fsType", STRING, ONE, 0, 2, STRING, E), F("partition", INT, ONE, 0, 3, INT32, E),
+    F("pdName", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("readOnly", BOOL, ONE, 0, 4, BOOL, E),
 };
 static const struct schema_field fields_36[] = {
-    F("fsType", STRING, ONE, 0), F("partition", INT, ONE, 0), F("readOnly", BOOL, ONE, 0),
-    F("volumeID", STRING, ONE, 0),
+    F("fsType", STRING, ONE, 0, 2, STRING, E), F("partition", INT, ONE, 0, 3, INT32, E),
+    F("readOnly", BOOL, ONE, 0, 4, BOOL, E),
+    F("volumeID", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_37[] = {
-    F("path", STRING, ONE, 0), F("type", STRING, ONE, 0),
+    F("path", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("type", STRING, ONE, 0, 2, STRING, E|P),
 };
 static const struct schema_field fields_38[] = {
-    F("endpoints", STRING, ONE, 0), F("endpointsNamespace", STRING, ONE, 0),
-    F("path", STRING, ONE, 0), F("readOnly", BOOL, ONE, 0),
+    F("endpoints", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("endpointsNamespace", STRING, ONE, 0, 4, STRING, E|P),
+    F("path", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("readOnly", BOOL, ONE, 0, 3, BOOL, E),
 };
 static const struct schema_field fields_39[] = {
-    F("path", STRING, ONE, 0), F("readOnly", BOOL, ONE, 0), F("server", STRING, ONE, 0),
+    F("path", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("readOnly", BOOL, ONE, 0, 3, BOOL, E),
+    F("server", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_40[] = {
-    F("fsType", STRING, ONE, 0), F("image", STRING, ONE, 0), F("keyring", STRING, ONE, 0),
-    F("monitors", STRING, LIST, 0), F("pool", STRING, ONE, 0), F("readOnly", BOOL, ONE, 0),
-    F("secretRef", MESSAGE, ONE, 41), F("user", STRING, ONE, 0),
+    F("fsType", STRING, ONE, 0, 3, STRING, E),
+    F("image", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("keyring", STRING, ONE, 0, 6, STRING, E, .preset = "\"/etc/ceph/keyring\""),
+    F("monitors", STRING, LIST, 0, 1, STRING, R, .merge = SCHEMA_MERGE_ATOMIC),
+    F("pool", STRING, ONE, 0, 4, STRING, E, .preset = "\"rbd\""),
+    F("readOnly", BOOL, ONE, 0, 8, BOOL, E),
+    F("secretRef", MESSAGE, ONE, 41, 7, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("user", STRING, ONE, 0, 5, STRING, E, .preset = "\"admin\""),
 };
 static const struct schema_field fields_41[] = {
-    F("name", STRING, ONE, 0), F("namespace", STRING, ONE, 0),
+    F("name", STRING, ONE, 0, 1, STRING, E), F("namespace", STRING, ONE, 0, 2, STRING, E),
 };
 static const struct schema_field fields_42[] = {
-    F("chapAuthDiscovery", BOOL, ONE, 0), F("chapAuthSession", BOOL, ONE, 0),
-    F("fsType", STRING, ONE, 0), F("initiatorName", STRING, ONE, 0), F("iqn", STRING, ONE, 0),
-    F("iscsiInterface", STRING, ONE, 0), F("lun", INT, ONE, 0), F("portals", STRING, LIST, 0),
-    F("readOnly", BOOL, ONE, 0), F("secretRef", MESSAGE, ONE, 41),
-    F("targetPortal", STRING, ONE, 0),
+    F("chapAuthDiscovery", BOOL, ONE, 0, 8, BOOL, E),
+    F("chapAuthSession", BOOL, ONE, 0, 11, BOOL, E), F("fsType", STRING, ONE, 0, 5, STRING, E),
+    F("initiatorName", STRING, ONE, 0, 12, STRING, E|P),
+    F("iqn", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("iscsiInterface", STRING, ONE, 0, 4, STRING, E, .preset = "\"default\""),
+    F("lun", INT, ONE, 0, 3, INT32, R, .preset = "0"),
+    F("portals", STRING, LIST, 0, 7, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("readOnly", BOOL, ONE, 0, 6, BOOL, E),
+    F("secretRef", MESSAGE, ONE, 41, 10, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("targetPortal", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_43[] = {
-    F("fsType", STRING, ONE, 0), F("readOnly", BOOL, ONE, 0), F("secretRef", MESSAGE, ONE, 41),
-    F("volumeID", STRING, ONE, 0),
+    F("fsType", STRING, ONE, 0, 2, STRING, E), F("readOnly", BOOL, ONE, 0, 3, BOOL, E),
+    F("secretRef", MESSAGE, ONE, 41, 4, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("volumeID", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_44[] = {
-    F("monitors", STRING, LIST, 0), F("path", STRING, ONE, 0), F("readOnly", BOOL, ONE, 0),
-    F("secretFile", STRING, ONE, 0), F("secretRef", MESSAGE, ONE, 41), F("user", STRING, ONE, 0),
+    F("monitors", STRING, LIST, 0, 1, STRING, R, .merge = SCHEMA_MERGE_ATOMIC),
+    F("path", STRING, ONE, 0, 2, STRING, E), F("readOnly", BOOL, ONE, 0, 6, BOOL, E),
+    F("secretFile", STRING, ONE, 0, 4, STRING, E),
+    F("secretRef", MESSAGE, ONE, 41, 5, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("user", STRING, ONE, 0, 3, STRING, E),
 };
 static const struct schema_field fields_45[] = {
-    F("fsType", STRING, ONE, 0), F("lun", INT, ONE, 0), F("readOnly", BOOL, ONE, 0),
-    F("targetWWNs", STRING, LIST, 0), F("wwids", STRING, LIST, 0),
+    F("fsType", STRING, ONE, 0, 3, STRING, E), F("lun", INT, ONE, 0, 2, INT32, E|P),
+    F("readOnly", BOOL, ONE, 0, 4, BOOL, E),
+    F("targetWWNs", STRING, LIST, 0, 1, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("wwids", STRING, LIST, 0, 5, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_46[] = {
-    F("datasetName", STRING, ONE, 0), F("datasetUUID", STRING, ONE, 0),
+    F("datasetName", STRING, ONE, 0, 1, STRING, E), F("datasetUUID", STRING, ONE, 0, 2, STRING, E),
 };
 static const struct schema_field fields_47[] = {
-    F("driver", STRING, ONE, 0), F("fsType", STRING, ONE, 0), F("options", STRING, MAP, 0),
-    F("readOnly", BOOL, ONE, 0), F("secretRef", MESSAGE, ONE, 41),
+    F("driver", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("fsType", STRING, ONE, 0, 2, STRING, E), F("options", STRING, MAP, 0, 5, STRING, E),
+    F("readOnly", BOOL, ONE, 0, 4, BOOL, E),
+    F("secretRef", MESSAGE, ONE, 41, 3, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_48[] = {
-    F("readOnly", BOOL, ONE, 0), F("secretName", STRING, ONE, 0),
-    F("secretNamespace", STRING, ONE, 0), F("shareName", STRING, ONE, 0),
+    F("readOnly", BOOL, ONE, 0, 3, BOOL, E),
+    F("secretName", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("secretNamespace", STRING, ONE, 0, 4, STRING, P),
+    F("shareName", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_49[] = {
-    F("fsType", STRING, ONE, 0), F("storagePolicyID", STRING, ONE, 0),
-    F("storagePolicyName", STRING, ONE, 0), F("volumePath", STRING, ONE, 0),
+    F("fsType", STRING, ONE, 0, 2, STRING, E), F("storagePolicyID", STRING, ONE, 0, 4, STRING, E),
+    F("storagePolicyName", STRING, ONE, 0, 3, STRING, E),
+    F("volumePath", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_50[] = {
-    F("group", STRING, ONE, 0), F("readOnly", BOOL, ONE, 0), F("registry", STRING, ONE, 0),
-    F("tenant", STRING, ONE, 0), F("user", STRING, ONE, 0), F("volume", STRING, ONE, 0),
+    F("group", STRING, ONE, 0, 5, STRING, E), F("readOnly", BOOL, ONE, 0, 3, BOOL, E),
+    F("registry", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("tenant", STRING, ONE, 0, 6, STRING, E), F("user", STRING, ONE, 0, 4, STRING, E),
+    F("volume", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_51[] = {
-    F("cachingMode", STRING, ONE, 0), F("diskName", STRING, ONE, 0), F("diskURI", STRING, ONE, 0),
-    F("fsType", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("readOnly", BOOL, ONE, 0),
+    F("cachingMode", STRING, ONE, 0, 3, STRING, E|P, .preset = "\"ReadWrite\""),
+    F("diskName", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("diskURI", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("fsType", STRING, ONE, 0, 4, STRING, E|P, .preset = "\"ext4\""),
+    F("kind", STRING, ONE, 0, 6, STRING, E|P, .preset = "\"Shared\""),
+    F("readOnly", BOOL, ONE, 0, 5, BOOL, E|P, .preset = "false"),
 };
 static const struct schema_field fields_52[] = {
-    F("fsType", STRING, ONE, 0), F("pdID", STRING, ONE, 0),
+    F("fsType", STRING, ONE, 0, 2, STRING, E),
+    F("pdID", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_53[] = {
-    F("fsType", STRING, ONE, 0), F("readOnly", BOOL, ONE, 0), F("volumeID", STRING, ONE, 0),
+    F("fsType", STRING, ONE, 0, 2, STRING, E), F("readOnly", BOOL, ONE, 0, 3, BOOL, E),
+    F("volumeID", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_54[] = {
-    F("fsType", STRING, ONE, 0), F("gateway", STRING, ONE, 0),
-    F("protectionDomain", STRING, ONE, 0), F("readOnly", BOOL, ONE, 0),
-    F("secretRef", MESSAGE, ONE, 41), F("sslEnabled", BOOL, ONE, 0),
-    F("storageMode", STRING, ONE, 0), F("storagePool", STRING, ONE, 0), F("system", STRING, ONE, 0),
-    F("volumeName", STRING, ONE, 0),
+    F("fsType", STRING, ONE, 0, 9, STRING, E, .preset = "\"xfs\""),
+    F("gateway", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("protectionDomain", STRING, ONE, 0, 5, STRING, E), F("readOnly", BOOL, ONE, 0, 10, BOOL, E),
+    F("secretRef", MESSAGE, ONE, 41, 3, MESSAGE, P|R, .merge = SCHEMA_MERGE_ATOMIC),
+    F("sslEnabled", BOOL, ONE, 0, 4, BOOL, E),
+    F("storageMode", STRING, ONE, 0, 7, STRING, E, .preset = "\"ThinProvisioned\""),
+    F("storagePool", STRING, ONE, 0, 6, STRING, E),
+    F("system", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("volumeName", STRING, ONE, 0, 8, STRING, E),
 };
 static const struct schema_field fields_55[] = {
-    F("fsType", STRING, ONE, 0), F("path", STRING, ONE, 0),
+    F("fsType", STRING, ONE, 0, 2, STRING, E|P),
+    F("path", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_56[] = {
-    F("fsType", STRING, ONE, 0), F("readOnly", BOOL, ONE, 0), F("secretRef", MESSAGE, ONE, 4),
-    F("volumeName", STRING, ONE, 0), F("volumeNamespace", STRING, ONE, 0),
+    F("fsType", STRING, ONE, 0, 3, STRING, E), F("readOnly", BOOL, ONE, 0, 4, BOOL, E),
+    F("secretRef", MESSAGE, ONE, 4, 5, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("volumeName", STRING, ONE, 0, 1, STRING, E),
+    F("volumeNamespace", STRING, ONE, 0, 2, STRING, E),
 };
 static const struct schema_field fields_57[] = {
-    F("controllerExpandSecretRef", MESSAGE, ONE, 41),
-    F("controllerPublishSecretRef", MESSAGE, ONE, 41), F("driver", STRING, ONE, 0),
-    F("fsType", STRING, ONE, 0), F("nodeExpandSecretRef", MESSAGE, ONE, 41),
-    F("nodePublishSecretRef", MESSAGE, ONE, 41), F("nodeStageSecretRef", MESSAGE, ONE, 41),
-    F("readOnly", BOOL, ONE, 0), F("volumeAttributes", STRING, MAP, 0),
-    F("volumeHandle", STRING, ONE, 0),
+    F("controllerExpandSecretRef", MESSAGE, ONE, 41, 9, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("controllerPublishSecretRef", MESSAGE, ONE, 41, 6, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("driver", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("fsType", STRING, ONE, 0, 4, STRING, E),
+    F("nodeExpandSecretRef", MESSAGE, ONE, 41, 10, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("nodePublishSecretRef", MESSAGE, ONE, 41, 8, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("nodeStageSecretRef", MESSAGE, ONE, 41, 7, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("readOnly", BOOL, ONE, 0, 3, BOOL, E), F("volumeAttributes", STRING, MAP, 0, 5, STRING, E),
+    F("volumeHandle", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_58[] = {
-    F("required", MESSAGE, ONE, 59),
+    F("required", MESSAGE, ONE, 59, 1, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_59[] = {
-    F("nodeSelectorTerms", MESSAGE, LIST, 60),
+    F("nodeSelectorTerms", MESSAGE, LIST, 60, 1, MESSAGE, R, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_60[] = {
-    F("matchExpressions", MESSAGE, LIST, 61), F("matchFields", MESSAGE, LIST, 61),
+    F("matchExpressions", MESSAGE, LIST, 61, 1, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("matchFields", MESSAGE, LIST, 61, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_61[] = {
-    F("key", STRING, ONE, 0), F("operator", STRING, ONE, 0), F("values", STRING, LIST, 0),
+    F("key", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("operator", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("values", STRING, LIST, 0, 3, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_62[] = {
-    F("lastPhaseTransitionTime", STRING, ONE, 0), F("message", STRING, ONE, 0),
-    F("phase", STRING, ONE, 0), F("reason", STRING, ONE, 0),
+    F("lastPhaseTransitionTime", STRING, ONE, 0, 4, TIME, E|P),
+    F("message", STRING, ONE, 0, 2, STRING, E), F("phase", STRING, ONE, 0, 1, STRING, E),
+    F("reason", STRING, ONE, 0, 3, STRING, E),
 };
 static const struct schema_field fields_63[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 64), F("status", MESSAGE, ONE, 70),
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 64, 2, MESSAGE, E),
+    F("status", MESSAGE, ONE, 70, 3, MESSAGE, E),
 };
 static const struct schema_field fields_64[] = {
-    F("accessModes", STRING, LIST, 0), F("dataSource", MESSAGE, ONE, 68),
-    F("dataSourceRef", MESSAGE, ONE, 69), F("resources", MESSAGE, ONE, 67),
-    F("selector", MESSAGE, ONE, 65), F("storageClassName", STRING, ONE, 0),
-    F("volumeAttributesClassName", STRING, ONE, 0), F("volumeMode", STRING, ONE, 0),
-    F("volumeName", STRING, ONE, 0),
+    F("accessModes", STRING, LIST, 0, 1, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("dataSource", MESSAGE, ONE, 68, 7, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("dataSourceRef", MESSAGE, ONE, 69, 8, MESSAGE, E|P),
+    F("resources", MESSAGE, ONE, 67, 2, MESSAGE, E),
+    F("selector", MESSAGE, ONE, 65, 4, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("storageClassName", STRING, ONE, 0, 5, STRING, E|P),
+    F("volumeAttributesClassName", STRING, ONE, 0, 9, STRING, E|P),
+    F("volumeMode", STRING, ONE, 0, 6, STRING, E|P), F("volumeName", STRING, ONE, 0, 3, STRING, E),
 };
 static const struct schema_field fields_65[] = {
-    F("matchExpressions", MESSAGE, LIST, 66), F("matchLabels", STRING, MAP, 0),
+    F("matchExpressions", MESSAGE, LIST, 66, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("matchLabels", STRING, MAP, 0, 1, STRING, E),
 };
 static const struct schema_field fields_66[] = {
-    F("key", STRING, ONE, 0), F("operator", STRING, ONE, 0), F("values", STRING, LIST, 0),
+    F("key", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("operator", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("values", STRING, LIST, 0, 3, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_67[] = {
-    F("limits", QUANTITY, MAP, 0), F("requests", QUANTITY, MAP, 0),
+    F("limits", QUANTITY, MAP, 0, 1, QUANTITY, E), F("requests", QUANTITY, MAP, 0, 2, QUANTITY, E),
 };
 static const struct schema_field fields_68[] = {
-    F("apiGroup", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("name", STRING, ONE, 0),
+    F("apiGroup", STRING, ONE, 0, 1, STRING, P),
+    F("kind", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("name", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_69[] = {
-    F("apiGroup", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("name", STRING, ONE, 0),
-    F("namespace", STRING, ONE, 0),
+    F("apiGroup", STRING, ONE, 0, 1, STRING, P),
+    F("kind", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("name", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
+    F("namespace", STRING, ONE, 0, 4, STRING, E|P),
 };
 static const struct schema_field fields_70[] = {
-    F("accessModes", STRING, LIST, 0), F("allocatedResourceStatuses", STRING, MAP, 0),
-    F("allocatedResources", QUANTITY, MAP, 0), F("capacity", QUANTITY, MAP, 0),
-    F("conditions", MESSAGE, LIST, 71), F("currentVolumeAttributesClassName", STRING, ONE, 0),
-    F("modifyVolumeStatus", MESSAGE, ONE, 72), F("phase", STRING, ONE, 0),
+    F("accessModes", STRING, LIST, 0, 2, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("allocatedResourceStatuses", STRING, MAP, 0, 7, STRING, E),
+    F("allocatedResources", QUANTITY, MAP, 0, 5, QUANTITY, E),
+    F("capacity", QUANTITY, MAP, 0, 3, QUANTITY, E),
+    F("conditions", MESSAGE, LIST, 71, 4, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "type", .patch_key = "type"),
+    F("currentVolumeAttributesClassName", STRING, ONE, 0, 8, STRING, E|P),
+    F("modifyVolumeStatus", MESSAGE, ONE, 72, 9, MESSAGE, E|P),
+    F("phase", STRING, ONE, 0, 1, STRING, E),
 };
 static const struct schema_field fields_71[] = {
-    F("lastProbeTime", STRING, ONE, 0), F("lastTransitionTime", STRING, ONE, 0),
-    F("message", STRING, ONE, 0), F("reason", STRING, ONE, 0), F("status", STRING, ONE, 0),
-    F("type", STRING, ONE, 0),
+    F("lastProbeTime", STRING, ONE, 0, 3, TIME, E),
+    F("lastTransitionTime", STRING, ONE, 0, 4, TIME, E), F("message", STRING, ONE, 0, 6, STRING, E),
+    F("reason", STRING, ONE, 0, 5, STRING, E),
+    F("status", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_72[] = {
-    F("status", STRING, ONE, 0), F("targetVolumeAttributesClassName", STRING, ONE, 0),
+    F("status", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("targetVolumeAttributesClassName", STRING, ONE, 0, 1, STRING, E),
 };
 static const struct schema_field fields_73[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 74), F("status", MESSAGE, ONE, 160),
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 74, 2, MESSAGE, E),
+    F("status", MESSAGE, ONE, 160, 3, MESSAGE, E),
 };
 static const struct schema_field fields_74[] = {
-    F("activeDeadlineSeconds", INT, ONE, 0), F("affinity", MESSAGE, ONE, 143),
-    F("automountServiceAccountToken", BOOL, ONE, 0), F("containers", MESSAGE, LIST, 108),
-    F("dnsConfig", MESSAGE, ONE, 152), F("dnsPolicy", STRING, ONE, 0),
-    F("enableServiceLinks", BOOL, ONE, 0), F("ephemeralContainers", MESSAGE, LIST, 140),
-    F("hostAliases", MESSAGE, LIST, 151), F("hostIPC", BOOL, ONE, 0),
-    F("hostNetwork", BOOL, ONE, 0), F("hostPID", BOOL, ONE, 0), F("hostUsers", BOOL, ONE, 0),
-    F("hostname", STRING, ONE, 0), F("hostnameOverride", STRING, ONE, 0),
-    F("imagePullSecrets", MESSAGE, LIST, 81), F("initContainers", MESSAGE, LIST, 108),
-    F("nodeName", STRING, ONE, 0), F("nodeSelector", STRING, MAP, 0), F("os", MESSAGE, ONE, 156),
-    F("overhead", QUANTITY, MAP, 0), F("preemptionPolicy", STRING, ONE, 0),
-    F("priority", INT, ONE, 0), F("priorityClassName", STRING, ONE, 0),
-    F("readinessGates", MESSAGE, LIST, 154), F("resourceClaims", MESSAGE, LIST, 158),
-    F("resources", MESSAGE, ONE, 118), F("restartPolicy", STRING, ONE, 0),
-    F("runtimeClassName", STRING, ONE, 0), F("schedulerName", STRING, ONE, 0),
-    F("schedulingGates", MESSAGE, LIST, 157), F("schedulingGroup", MESSAGE, ONE, 159),
-    F("securityContext", MESSAGE, ONE, 141), F("serviceAccount", STRING, ONE, 0),
-    F("serviceAccountName", STRING, ONE, 0), F("setHostnameAsFQDN", BOOL, ONE, 0),
-    F("shareProcessNamespace", BOOL, ONE, 0), F("subdomain", STRING, ONE, 0),
-    F("terminationGracePeriodSeconds", INT, ONE, 0), F("tolerations", MESSAGE, LIST, 150),
-    F("topologySpreadConstraints", MESSAGE, LIST, 155), F("volumes", MESSAGE, LIST, 75),
+    F("activeDeadlineSeconds", INT, ONE, 0, 5, VARINT, E|P),
+    F("affinity", MESSAGE, ONE, 143, 18, MESSAGE, E|P),
+    F("automountServiceAccountToken", BOOL, ONE, 0, 21, BOOL, E|P),
+    F("containers", MESSAGE, LIST, 108, 2, MESSAGE, R, .merge = SCHEMA_MERGE_MAP, .keys = "name", .patch_key = "name"),
+    F("dnsConfig", MESSAGE, ONE, 152, 26, MESSAGE, E|P),
+    F("dnsPolicy", STRING, ONE, 0, 6, STRING, E),
+    F("enableServiceLinks", BOOL, ONE, 0, 30, BOOL, E|P),
+    F("ephemeralContainers", MESSAGE, LIST, 140, 34, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "name", .patch_key = "name"),
+    F("hostAliases", MESSAGE, LIST, 151, 23, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "ip", .patch_key = "ip"),
+    F("hostIPC", BOOL, ONE, 0, 13, BOOL, E), F("hostNetwork", BOOL, ONE, 0, 11, BOOL, E),
+    F("hostPID", BOOL, ONE, 0, 12, BOOL, E), F("hostUsers", BOOL, ONE, 0, 37, BOOL, E|P),
+    F("hostname", STRING, ONE, 0, 16, STRING, E),
+    F("hostnameOverride", STRING, ONE, 0, 41, STRING, E|P),
+    F("imagePullSecrets", MESSAGE, LIST, 81, 15, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "name", .patch_key = "name"),
+    F("initContainers", MESSAGE, LIST, 108, 20, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "name", .patch_key = "name"),
+    F("nodeName", STRING, ONE, 0, 10, STRING, E),
+    F("nodeSelector", STRING, MAP, 0, 7, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("os", MESSAGE, ONE, 156, 36, MESSAGE, E|P), F("overhead", QUANTITY, MAP, 0, 32, QUANTITY, E),
+    F("preemptionPolicy", STRING, ONE, 0, 31, STRING, E|P),
+    F("priority", INT, ONE, 0, 25, INT32, E|P),
+    F("priorityClassName", STRING, ONE, 0, 24, STRING, E),
+    F("readinessGates", MESSAGE, LIST, 154, 28, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("resourceClaims", MESSAGE, LIST, 158, 39, MESSAGE, E|M, .merge = SCHEMA_MERGE_MAP, .keys = "name", .patch_key = "name"),
+    F("resources", MESSAGE, ONE, 118, 40, MESSAGE, E|P),
+    F("restartPolicy", STRING, ONE, 0, 3, STRING, E),
+    F("runtimeClassName", STRING, ONE, 0, 29, STRING, E|P),
+    F("schedulerName", STRING, ONE, 0, 19, STRING, E),
+    F("schedulingGates", MESSAGE, LIST, 157, 38, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "name", .patch_key = "name"),
+    F("schedulingGroup", MESSAGE, ONE, 159, 43, MESSAGE, E|P),
+    F("securityContext", MESSAGE, ONE, 141, 14, MESSAGE, E|P),
+    F("serviceAccount", STRING, ONE, 0, 9, STRING, E),
+    F("serviceAccountName", STRING, ONE, 0, 8, STRING, E),
+    F("setHostnameAsFQDN", BOOL, ONE, 0, 35, BOOL, E|P),
+    F("shareProcessNamespace", BOOL, ONE, 0, 27, BOOL, E|P),
+    F("subdomain", STRING, ONE, 0, 17, STRING, E),
+    F("terminationGracePeriodSeconds", INT, ONE, 0, 4, VARINT, E|P),
+    F("tolerations", MESSAGE, LIST, 150, 22, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("topologySpreadConstraints", MESSAGE, LIST, 155, 33, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "topologyKey,whenUnsatisfiable", .patch_key = "topologyKey"),
+    F("volumes", MESSAGE, LIST, 75, 1, MESSAGE, E|M, .merge = SCHEMA_MERGE_MAP, .keys = "name", .patch_key = "name"),
 };
 static const struct schema_field fields_75[] = {
-    F("awsElasticBlockStore", MESSAGE, ONE, 36), F("azureDisk", MESSAGE, ONE, 51),
-    F("azureFile", MESSAGE, ONE, 92), F("cephfs", MESSAGE, ONE, 87), F("cinder", MESSAGE, ONE, 86),
-    F("configMap", MESSAGE, ONE, 93), F("csi", MESSAGE, ONE, 104),
-    F("downwardAPI", MESSAGE, ONE, 88), F("emptyDir", MESSAGE, ONE, 76),
-    F("ephemeral", MESSAGE, ONE, 105), F("fc", MESSAGE, ONE, 45), F("flexVolume", MESSAGE, ONE, 85),
-    F("flocker", MESSAGE, ONE, 46), F("gcePersistentDisk", MESSAGE, ONE, 35),
-    F("gitRepo", MESSAGE, ONE, 77), F("glusterfs", MESSAGE, ONE, 82),
-    F("hostPath", MESSAGE, ONE, 37), F("image", MESSAGE, ONE, 107), F("iscsi", MESSAGE, ONE, 80),
-    F("name", STRING, ONE, 0), F("nfs", MESSAGE, ONE, 39),
-    F("persistentVolumeClaim", MESSAGE, ONE, 83), F("photonPersistentDisk", MESSAGE, ONE, 52),
-    F("portworxVolume", MESSAGE, ONE, 53), F("projected", MESSAGE, ONE, 94),
-    F("quobyte", MESSAGE, ONE, 50), F("rbd", MESSAGE, ONE, 84), F("scaleIO", MESSAGE, ONE, 102),
-    F("secret", MESSAGE, ONE, 78), F("storageos", MESSAGE, ONE, 103),
-    F("vsphereVolume", MESSAGE, ONE, 49),
+    F("awsElasticBlockStore", MESSAGE, ONE, 36, 4, MESSAGE, E|P, .outer = 2),
+    F("azureDisk", MESSAGE, ONE, 51, 22, MESSAGE, E|P, .outer = 2),
+    F("azureFile", MESSAGE, ONE, 92, 18, MESSAGE, E|P, .outer = 2),
+    F("cephfs", MESSAGE, ONE, 87, 14, MESSAGE, E|P, .outer = 2),
+    F("cinder", MESSAGE, ONE, 86, 13, MESSAGE, E|P, .outer = 2),
+    F("configMap", MESSAGE, ONE, 93, 19, MESSAGE, E|P, .outer = 2),
+    F("csi", MESSAGE, ONE, 104, 28, MESSAGE, E|P, .outer = 2),
+    F("downwardAPI", MESSAGE, ONE, 88, 16, MESSAGE, E|P, .outer = 2),
+    F("emptyDir", MESSAGE, ONE, 76, 2, MESSAGE, E|P, .outer = 2),
+    F("ephemeral", MESSAGE, ONE, 105, 29, MESSAGE, E|P, .outer = 2),
+    F("fc", MESSAGE, ONE, 45, 17, MESSAGE, E|P, .outer = 2),
+    F("flexVolume", MESSAGE, ONE, 85, 12, MESSAGE, E|P, .outer = 2),
+    F("flocker", MESSAGE, ONE, 46, 15, MESSAGE, E|P, .outer = 2),
+    F("gcePersistentDisk", MESSAGE, ONE, 35, 3, MESSAGE, E|P, .outer = 2),
+    F("gitRepo", MESSAGE, ONE, 77, 5, MESSAGE, E|P, .outer = 2),
+    F("glusterfs", MESSAGE, ONE, 82, 9, MESSAGE, E|P, .outer = 2),
+    F("hostPath", MESSAGE, ONE, 37, 1, MESSAGE, E|P, .outer = 2),
+    F("image", MESSAGE, ONE, 107, 30, MESSAGE, E|P, .outer = 2),
+    F("iscsi", MESSAGE, ONE, 80, 8, MESSAGE, E|P, .outer = 2),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("nfs", MESSAGE, ONE, 39, 7, MESSAGE, E|P, .outer = 2),
+    F("persistentVolumeClaim", MESSAGE, ONE, 83, 10, MESSAGE, E|P, .outer = 2),
+    F("photonPersistentDisk", MESSAGE, ONE, 52, 23, MESSAGE, E|P, .outer = 2),
+    F("portworxVolume", MESSAGE, ONE, 53, 24, MESSAGE, E|P, .outer = 2),
+    F("projected", MESSAGE, ONE, 94, 26, MESSAGE, E|P, .outer = 2),
+    F("quobyte", MESSAGE, ONE, 50, 21, MESSAGE, E|P, .outer = 2),
+    F("rbd", MESSAGE, ONE, 84, 11, MESSAGE, E|P, .outer = 2),
+    F("scaleIO", MESSAGE, ONE, 102, 25, MESSAGE, E|P, .outer = 2),
+    F("secret", MESSAGE, ONE, 78, 6, MESSAGE, E|P, .outer = 2),
+    F("storageos", MESSAGE, ONE, 103, 27, MESSAGE, E|P, .outer = 2),
+    F("vsphereVolume", MESSAGE, ONE, 49, 20, MESSAGE, E|P, .outer = 2),
 };
 static const struct schema_field fields_76[] = {
-    F("medium", STRING, ONE, 0), F("sizeLimit", QUANTITY, ONE, 0),
+    F("medium", STRING, ONE, 0, 1, STRING, E), F("sizeLimit", QUANTITY, ONE, 0, 2, QUANTITY, E|P),
 };
 static const struct schema_field fields_77[] = {
-    F("directory", STRING, ONE, 0), F("repository", STRING, ONE, 0), F("revision", STRING, ONE, 0),
+    F("directory", STRING, ONE, 0, 3, STRING, E),
+    F("repository", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("revision", STRING, ONE, 0, 2, STRING, E),
 };
 static const struct schema_field fields_78[] = {
-    F("defaultMode", INT, ONE, 0), F("items", MESSAGE, LIST, 79), F("optional", BOOL, ONE, 0),
-    F("secretName", STRING, ONE, 0),
+    F("defaultMode", INT, ONE, 0, 3, INT32, E|P),
+    F("items", MESSAGE, LIST, 79, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("optional", BOOL, ONE, 0, 4, BOOL, E|P), F("secretName", STRING, ONE, 0, 1, STRING, E),
 };
 static const struct schema_field fields_79[] = {
-    F("key", STRING, ONE, 0), F("mode", INT, ONE, 0), F("path", STRING, ONE, 0),
+    F("key", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""), F("mode", INT, ONE, 0, 3, INT32, E|P),
+    F("path", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_80[] = {
-    F("chapAuthDiscovery", BOOL, ONE, 0), F("chapAuthSession", BOOL, ONE, 0),
-    F("fsType", STRING, ONE, 0), F("initiatorName", STRING, ONE, 0), F("iqn", STRING, ONE, 0),
-    F("iscsiInterface", STRING, ONE, 0), F("lun", INT, ONE, 0), F("portals", STRING, LIST, 0),
-    F("readOnly", BOOL, ONE, 0), F("secretRef", MESSAGE, ONE, 81),
-    F("targetPortal", STRING, ONE, 0),
+    F("chapAuthDiscovery", BOOL, ONE, 0, 8, BOOL, E),
+    F("chapAuthSession", BOOL, ONE, 0, 11, BOOL, E), F("fsType", STRING, ONE, 0, 5, STRING, E),
+    F("initiatorName", STRING, ONE, 0, 12, STRING, E|P),
+    F("iqn", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("iscsiInterface", STRING, ONE, 0, 4, STRING, E, .preset = "\"default\""),
+    F("lun", INT, ONE, 0, 3, INT32, R, .preset = "0"),
+    F("portals", STRING, LIST, 0, 7, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("readOnly", BOOL, ONE, 0, 6, BOOL, E),
+    F("secretRef", MESSAGE, ONE, 81, 10, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("targetPortal", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_81[] = {
-    F("name", STRING, ONE, 0),
+    F("name", STRING, ONE, 0, 1, STRING, E, .preset = "\"\""),
 };
 static const struct schema_field fields_82[] = {
-    F("endpoints", STRING, ONE, 0), F("path", STRING, ONE, 0), F("readOnly", BOOL, ONE, 0),
+    F("endpoints", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("path", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("readOnly", BOOL, ONE, 0, 3, BOOL, E),
 };
 static const struct schema_field fields_83[] = {
-    F("claimName", STRING, ONE, 0), F("readOnly", BOOL, ONE, 0),
+    F("claimName", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("readOnly", BOOL, ONE, 0, 2, BOOL, E),
 };
 static const struct schema_field fields_84[] = {
-    F("fsType", STRING, ONE, 0), F("image", STRING, ONE, 0), F("keyring", STRING, ONE, 0),
-    F("monitors", STRING, LIST, 0), F("pool", STRING, ONE, 0), F("readOnly", BOOL, ONE, 0),
-    F("secretRef", MESSAGE, ONE, 81), F("user", STRING, ONE, 0),
+    F("fsType", STRING, ONE, 0, 3, STRING, E),
+    F("image", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("keyring", STRING, ONE, 0, 6, STRING, E, .preset = "\"/etc/ceph/keyring\""),
+    F("monitors", STRING, LIST, 0, 1, STRING, R, .merge = SCHEMA_MERGE_ATOMIC),
+    F("pool", STRING, ONE, 0, 4, STRING, E, .preset = "\"rbd\""),
+    F("readOnly", BOOL, ONE, 0, 8, BOOL, E),
+    F("secretRef", MESSAGE, ONE, 81, 7, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("user", STRING, ONE, 0, 5, STRING, E, .preset = "\"admin\""),
 };
 static const struct schema_field fields_85[] = {
-    F("driver", STRING, ONE, 0), F("fsType", STRING, ONE, 0), F("options", STRING, MAP, 0),
-    F("readOnly", BOOL, ONE, 0), F("secretRef", MESSAGE, ONE, 81),
+    F("driver", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("fsType", STRING, ONE, 0, 2, STRING, E), F("options", STRING, MAP, 0, 5, STRING, E),
+    F("readOnly", BOOL, ONE, 0, 4, BOOL, E),
+    F("secretRef", MESSAGE, ONE, 81, 3, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_86[] = {
-    F("fsType", STRING, ONE, 0), F("readOnly", BOOL, ONE, 0), F("secretRef", MESSAGE, ONE, 81),
-    F("volumeID", STRING, ONE, 0),
+    F("fsType", STRING, ONE, 0, 2, STRING, E), F("readOnly", BOOL, ONE, 0, 3, BOOL, E),
+    F("secretRef", MESSAGE, ONE, 81, 4, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("volumeID", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_87[] = {
-    F("monitors", STRING, LIST, 0), F("path", STRING, ONE, 0), F("readOnly", BOOL, ONE, 0),
-    F("secretFile", STRING, ONE, 0), F("secretRef", MESSAGE, ONE, 81), F("user", STRING, ONE, 0),
+    F("monitors", STRING, LIST, 0, 1, STRING, R, .merge = SCHEMA_MERGE_ATOMIC),
+    F("path", STRING, ONE, 0, 2, STRING, E), F("readOnly", BOOL, ONE, 0, 6, BOOL, E),
+    F("secretFile", STRING, ONE, 0, 4, STRING, E),
+    F("secretRef", MESSAGE, ONE, 81, 5, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("user", STRING, ONE, 0, 3, STRING, E),
 };
 static const struct schema_field fields_88[] = {
-    F("defaultMode", INT, ONE, 0), F("items", MESSAGE, LIST, 89),
+    F("defaultMode", INT, ONE, 0, 2, INT32, E|P),
+    F("items", MESSAGE, LIST, 89, 1, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_89[] = {
-    F("fieldRef", MESSAGE, ONE, 90), F("mode", INT, ONE, 0), F("path", STRING, ONE, 0),
-    F("resourceFieldRef", MESSAGE, ONE, 91),
+    F("fieldRef", MESSAGE, ONE, 90, 2, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("mode", INT, ONE, 0, 4, INT32, E|P),
+    F("path", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("resourceFieldRef", MESSAGE, ONE, 91, 3, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_90[] = {
-    F("apiVersion", STRING, ONE, 0), F("fieldPath", STRING, ONE, 0),
+    F("apiVersion", STRING, ONE, 0, 1, STRING, E),
+    F("fieldPath", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_91[] = {
-    F("containerName", STRING, ONE, 0), F("divisor", QUANTITY, ONE, 0),
-    F("resource", STRING, ONE, 0),
+    F("containerName", STRING, ONE, 0, 1, STRING, E),
+    F("divisor", QUANTITY, ONE, 0, 3, QUANTITY, E),
+    F("resource", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_92[] = {
-    F("readOnly", BOOL, ONE, 0), F("secretName", STRING, ONE, 0), F("shareName", STRING, ONE, 0),
+    F("readOnly", BOOL, ONE, 0, 3, BOOL, E),
+    F("secretName", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("shareName", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_93[] = {
-    F("defaultMode", INT, ONE, 0), F("items", MESSAGE, LIST, 79), F("name", STRING, ONE, 0),
-    F("optional", BOOL, ONE, 0),
+    F("defaultMode", INT, ONE, 0, 3, INT32, E|P),
+    F("items", MESSAGE, LIST, 79, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("name", STRING, ONE, 0, 1, STRING, E, .preset = "\"\"", .outer = 1),
+    F("optional", BOOL, ONE, 0, 4, BOOL, E|P),
 };
 static const struct schema_field fields_94[] = {
-    F("defaultMode", INT, ONE, 0), F("sources", MESSAGE, LIST, 95),
+    F("defaultMode", INT, ONE, 0, 2, INT32, E|P),
+    F("sources", MESSAGE, LIST, 95, 1, MESSAGE, 0, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_95[] = {
-    F("clusterTrustBundle", MESSAGE, ONE, 100), F("configMap", MESSAGE, ONE, 98),
-    F("downwardAPI", MESSAGE, ONE, 97), F("podCertificate", MESSAGE, ONE, 101),
-    F("secret", MESSAGE, ONE, 96), F("serviceAccountToken", MESSAGE, ONE, 99),
+    F("clusterTrustBundle", MESSAGE, ONE, 100, 5, MESSAGE, E|P),
+    F("configMap", MESSAGE, ONE, 98, 3, MESSAGE, E|P),
+    F("downwardAPI", MESSAGE, ONE, 97, 2, MESSAGE, E|P),
+    F("podCertificate", MESSAGE, ONE, 101, 6, MESSAGE, E|P),
+    F("secret", MESSAGE, ONE, 96, 1, MESSAGE, E|P),
+    F("serviceAccountToken", MESSAGE, ONE, 99, 4, MESSAGE, E|P),
 };
 static const struct schema_field fields_96[] = {
-    F("items", MESSAGE, LIST, 79), F("name", STRING, ONE, 0), F("optional", BOOL, ONE, 0),
+    F("items", MESSAGE, LIST, 79, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("name", STRING, ONE, 0, 1, STRING, E, .preset = "\"\"", .outer = 1),
+    F("optional", BOOL, ONE, 0, 4, BOOL, E|P),
 };
 static const struct schema_field fields_97[] = {
-    F("items", MESSAGE, LIST, 89),
+    F("items", MESSAGE, LIST, 89, 1, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_98[] = {
-    F("items", MESSAGE, LIST, 79), F("name", STRING, ONE, 0), F("optional", BOOL, ONE, 0),
+    F("items", MESSAGE, LIST, 79, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("name", STRING, ONE, 0, 1, STRING, E, .preset = "\"\"", .outer = 1),
+    F("optional", BOOL, ONE, 0, 4, BOOL, E|P),
 };
 static const struct schema_field fields_99[] = {
-    F("audience", STRING, ONE, 0), F("expirationSeconds", INT, ONE, 0), F("path", STRING, ONE, 0),
+    F("audience", STRING, ONE, 0, 1, STRING, E),
+    F("expirationSeconds", INT, ONE, 0, 2, VARINT, E|P),
+    F("path", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_100[] = {
-    F("labelSelector", MESSAGE, ONE, 65), F("name", STRING, ONE, 0), F("optional", BOOL, ONE, 0),
-    F("path", STRING, ONE, 0), F("signerName", STRING, ONE, 0),
+    F("labelSelector", MESSAGE, ONE, 65, 3, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("name", STRING, ONE, 0, 1, STRING, E|P), F("optional", BOOL, ONE, 0, 5, BOOL, E|P),
+    F("path", STRING, ONE, 0, 4, STRING, R, .preset = "\"\""),
+    F("signerName", STRING, ONE, 0, 2, STRING, E|P),
 };
 static const struct schema_field fields_101[] = {
-    F("certificateChainPath", STRING, ONE, 0), F("credentialBundlePath", STRING, ONE, 0),
-    F("keyPath", STRING, ONE, 0), F("keyType", STRING, ONE, 0),
-    F("maxExpirationSeconds", INT, ONE, 0), F("signerName", STRING, ONE, 0),
-    F("userAnnotations", STRING, MAP, 0),
+    F("certificateChainPath", STRING, ONE, 0, 6, STRING, E),
+    F("credentialBundlePath", STRING, ONE, 0, 4, STRING, E),
+    F("keyPath", STRING, ONE, 0, 5, STRING, E), F("keyType", STRING, ONE, 0, 2, STRING, E|R),
+    F("maxExpirationSeconds", INT, ONE, 0, 3, INT32, E|P),
+    F("signerName", STRING, ONE, 0, 1, STRING, E|R),
+    F("userAnnotations", STRING, MAP, 0, 7, STRING, E),
 };
 static const struct schema_field fields_102[] = {
-    F("fsType", STRING, ONE, 0), F("gateway", STRING, ONE, 0),
-    F("protectionDomain", STRING, ONE, 0), F("readOnly", BOOL, ONE, 0),
-    F("secretRef", MESSAGE, ONE, 81), F("sslEnabled", BOOL, ONE, 0),
-    F("storageMode", STRING, ONE, 0), F("storagePool", STRING, ONE, 0), F("system", STRING, ONE, 0),
-    F("volumeName", STRING, ONE, 0),
+    F("fsType", STRING, ONE, 0, 9, STRING, E, .preset = "\"xfs\""),
+    F("gateway", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("protectionDomain", STRING, ONE, 0, 5, STRING, E), F("readOnly", BOOL, ONE, 0, 10, BOOL, E),
+    F("secretRef", MESSAGE, ONE, 81, 3, MESSAGE, P|R, .merge = SCHEMA_MERGE_ATOMIC),
+    F("sslEnabled", BOOL, ONE, 0, 4, BOOL, E),
+    F("storageMode", STRING, ONE, 0, 7, STRING, E, .preset = "\"ThinProvisioned\""),
+    F("storagePool", STRING, ONE, 0, 6, STRING, E),
+    F("system", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("volumeName", STRING, ONE, 0, 8, STRING, E),
 };
 static const struct schema_field fields_103[] = {
-    F("fsType", STRING, ONE, 0), F("readOnly", BOOL, ONE, 0), F("secretRef", MESSAGE, ONE, 81),
-    F("volumeName", STRING, ONE, 0), F("volumeNamespace", STRING, ONE, 0),
+    F("fsType", STRING, ONE, 0, 3, STRING, E), F("readOnly", BOOL, ONE, 0, 4, BOOL, E),
+    F("secretRef", MESSAGE, ONE, 81, 5, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("volumeName", STRING, ONE, 0, 1, STRING, E),
+    F("volumeNamespace", STRING, ONE, 0, 2, STRING, E),
 };
 static const struct schema_field fields_104[] = {
-    F("driver", STRING, ONE, 0), F("fsType", STRING, ONE, 0),
-    F("nodePublishSecretRef", MESSAGE, ONE, 81), F("readOnly", BOOL, ONE, 0),
-    F("volumeAttributes", STRING, MAP, 0),
+    F("driver", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("fsType", STRING, ONE, 0, 3, STRING, E|P),
+    F("nodePublishSecretRef", MESSAGE, ONE, 81, 5, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("readOnly", BOOL, ONE, 0, 2, BOOL, E|P), F("volumeAttributes", STRING, MAP, 0, 4, STRING, E),
 };
 static const struct schema_field fields_105[] = {
-    F("volumeClaimTemplate", MESSAGE, ONE, 106),
+    F("volumeClaimTemplate", MESSAGE, ONE, 106, 1, MESSAGE, E|P),
 };
 static const struct schema_field fields_106[] = {
-    F("metadata", MESSAGE, ONE, 1), F("spec", MESSAGE, ONE, 64),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 64, 2, MESSAGE, R),
 };
 static const struct schema_field fields_107[] = {
-    F("pullPolicy", STRING, ONE, 0), F("reference", STRING, ONE, 0),
+    F("pullPolicy", STRING, ONE, 0, 2, STRING, E), F("reference", STRING, ONE, 0, 1, STRING, E),
 };
 static const struct schema_field fields_108[] = {
-    F("args", STRING, LIST, 0), F("command", STRING, LIST, 0), F("env", MESSAGE, LIST, 113),
-    F("envFrom", MESSAGE, LIST, 110), F("image", STRING, ONE, 0),
-    F("imagePullPolicy", STRING, ONE, 0), F("lifecycle", MESSAGE, ONE, 131),
-    F("livenessProbe", MESSAGE, ONE, 125), F("name", STRING, ONE, 0),
-    F("ports", MESSAGE, LIST, 109), F("readinessProbe", MESSAGE, ONE, 125),
-    F("resizePolicy", MESSAGE, LIST, 120), F("resources", MESSAGE, ONE, 118),
-    F("restartPolicy", STRING, ONE, 0), F("restartPolicyRules", MESSAGE, LIST, 121),
-    F("securityContext", MESSAGE, ONE, 134), F("startupProbe", MESSAGE, ONE, 125),
-    F("stdin", BOOL, ONE, 0), F("stdinOnce", BOOL, ONE, 0),
-    F("terminationMessagePath", STRING, ONE, 0), F("terminationMessagePolicy", STRING, ONE, 0),
-    F("tty", BOOL, ONE, 0), F("volumeDevices", MESSAGE, LIST, 124),
-    F("volumeMounts", MESSAGE, LIST, 123), F("workingDir", STRING, ONE, 0),
+    F("args", STRING, LIST, 0, 4, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("command", STRING, LIST, 0, 3, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("env", MESSAGE, LIST, 113, 7, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "name", .patch_key = "name"),
+    F("envFrom", MESSAGE, LIST, 110, 19, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("image", STRING, ONE, 0, 2, STRING, E), F("imagePullPolicy", STRING, ONE, 0, 14, STRING, E),
+    F("lifecycle", MESSAGE, ONE, 131, 12, MESSAGE, E|P),
+    F("livenessProbe", MESSAGE, ONE, 125, 10, MESSAGE, E|P),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("ports", MESSAGE, LIST, 109, 6, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "containerPort,protocol", .patch_key = "containerPort"),
+    F("readinessProbe", MESSAGE, ONE, 125, 11, MESSAGE, E|P),
+    F("resizePolicy", MESSAGE, LIST, 120, 23, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("resources", MESSAGE, ONE, 118, 8, MESSAGE, E),
+    F("restartPolicy", STRING, ONE, 0, 24, STRING, E|P),
+    F("restartPolicyRules", MESSAGE, LIST, 121, 25, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("securityContext", MESSAGE, ONE, 134, 15, MESSAGE, E|P),
+    F("startupProbe", MESSAGE, ONE, 125, 22, MESSAGE, E|P), F("stdin", BOOL, ONE, 0, 16, BOOL, E),
+    F("stdinOnce", BOOL, ONE, 0, 17, BOOL, E),
+    F("terminationMessagePath", STRING, ONE, 0, 13, STRING, E),
+    F("terminationMessagePolicy", STRING, ONE, 0, 20, STRING, E),
+    F("tty", BOOL, ONE, 0, 18, BOOL, E),
+    F("volumeDevices", MESSAGE, LIST, 124, 21, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "devicePath", .patch_key = "devicePath"),
+    F("volumeMounts", MESSAGE, LIST, 123, 9, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "mountPath", .patch_key = "mountPath"),
+    F("workingDir", STRING, ONE, 0, 5, STRING, E),
 };
 static const struct schema_field fields_109[] = {
-    F("containerPort", INT, ONE, 0), F("hostIP", STRING, ONE, 0), F("hostPort", INT, ONE, 0),
-    F("name", STRING, ONE, 0), F("protocol", STRING, ONE, 0),
+    F("containerPort", INT, ONE, 0, 3, INT32, R, .preset = "0"),
+    F("hostIP", STRING, ONE, 0, 5, STRING, E), F("hostPort", INT, ONE, 0, 2, INT32, E),
+    F("name", STRING, ONE, 0, 1, STRING, E),
+    F("protocol", STRING, ONE, 0, 4, STRING, E, .preset = "\"TCP\""),
 };
 static const struct schema_field fields_110[] = {
-    F("configMapRef", MESSAGE, ONE, 111), F("prefix", STRING, ONE, 0),
-    F("secretRef", MESSAGE, ONE, 112),
+    F("configMapRef", MESSAGE, ONE, 111, 2, MESSAGE, E|P),
+    F("prefix", STRING, ONE, 0, 1, STRING, E), F("secretRef", MESSAGE, ONE, 112, 3, MESSAGE, E|P),
 };
 static const struct schema_field fields_111[] = {
-    F("name", STRING, ONE, 0), F("optional", BOOL, ONE, 0),
+    F("name", STRING, ONE, 0, 1, STRING, E, .preset = "\"\"", .outer = 1),
+    F("optional", BOOL, ONE, 0, 2, BOOL, E|P),
 };
 static const struct schema_field fields_112[] = {
-    F("name", STRING, ONE, 0), F("optional", BOOL, ONE, 0),
+    F("name", STRING, ONE, 0, 1, STRING, E, .preset = "\"\"", .outer = 1),
+    F("optional", BOOL, ONE, 0, 2, BOOL, E|P),
 };
 static const struct schema_field fields_113[] = {
-    F("name", STRING, ONE, 0), F("value", STRING, ONE, 0), F("valueFrom", MESSAGE, ONE, 114),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("value", STRING, ONE, 0, 2, STRING, E), F("valueFrom", MESSAGE, ONE, 114, 3, MESSAGE, E|P),
 };
 static const struct schema_field fields_114[] = {
-    F("configMapKeyRef", MESSAGE, ONE, 115), F("fieldRef", MESSAGE, ONE, 90),
-    F("fileKeyRef", MESSAGE, ONE, 117), F("resourceFieldRef", MESSAGE, ONE, 91),
-    F("secretKeyRef", MESSAGE, ONE, 116),
+    F("configMapKeyRef", MESSAGE, ONE, 115, 3, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("fieldRef", MESSAGE, ONE, 90, 1, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("fileKeyRef", MESSAGE, ONE, 117, 5, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("resourceFieldRef", MESSAGE, ONE, 91, 2, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("secretKeyRef", MESSAGE, ONE, 116, 4, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_115[] = {
-    F("key", STRING, ONE, 0), F("name", STRING, ONE, 0), F("optional", BOOL, ONE, 0),
+    F("key", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("name", STRING, ONE, 0, 1, STRING, E, .preset = "\"\"", .outer = 1),
+    F("optional", BOOL, ONE, 0, 3, BOOL, E|P),
 };
 static const struct schema_field fields_116[] = {
-    F("key", STRING, ONE, 0), F("name", STRING, ONE, 0), F("optional", BOOL, ONE, 0),
+    F("key", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("name", STRING, ONE, 0, 1, STRING, E, .preset = "\"\"", .outer = 1),
+    F("optional", BOOL, ONE, 0, 3, BOOL, E|P),
 };
 static const struct schema_field fields_117[] = {
-    F("key", STRING, ONE, 0), F("optional", BOOL, ONE, 0), F("path", STRING, ONE, 0),
-    F("volumeName", STRING, ONE, 0),
+    F("key", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
+    F("optional", BOOL, ONE, 0, 4, BOOL, E|P, .preset = "false"),
+    F("path", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("volumeName", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_118[] = {
-    F("claims", MESSAGE, LIST, 119), F("limits", QUANTITY, MAP, 0), F("requests", QUANTITY, MAP, 0),
+    F("claims", MESSAGE, LIST, 119, 3, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "name"),
+    F("limits", QUANTITY, MAP, 0, 1, QUANTITY, E), F("requests", QUANTITY, MAP, 0, 2, QUANTITY, E),
 };
 static const struct schema_field fields_119[] = {
-    F("name", STRING, ONE, 0), F("request", STRING, ONE, 0),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("request", STRING, ONE, 0, 2, STRING, E),
 };
 static const struct schema_field fields_120[] = {
-    F("resourceName", STRING, ONE, 0), F("restartPolicy", STRING, ONE, 0),
+    F("resourceName", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("restartPolicy", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_121[] = {
-    F("action", STRING, ONE, 0), F("exitCodes", MESSAGE, ONE, 122),
+    F("action", STRING, ONE, 0, 1, STRING, E|R), F("exitCodes", MESSAGE, ONE, 122, 2, MESSAGE, E|P),
 };
 static const struct schema_field fields_122[] = {
-    F("operator", STRING, ONE, 0), F("values", INT, LIST, 0),
+    F("operator", STRING, ONE, 0, 1, STRING, E|R),
+    F("values", INT, LIST, 0, 2, INT32, E, .merge = SCHEMA_MERGE_SET),
 };
 static const struct schema_field fields_123[] = {
-    F("mountPath", STRING, ONE, 0), F("mountPropagation", STRING, ONE, 0),
-    F("name", STRING, ONE, 0), F("readOnly", BOOL, ONE, 0), F("recursiveReadOnly", STRING, ONE, 0),
-    F("subPath", STRING, ONE, 0), F("subPathExpr", STRING, ONE, 0),
+    F("mountPath", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
+    F("mountPropagation", STRING, ONE, 0, 5, STRING, E|P),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("readOnly", BOOL, ONE, 0, 2, BOOL, E), F("recursiveReadOnly", STRING, ONE, 0, 7, STRING, E|P),
+    F("subPath", STRING, ONE, 0, 4, STRING, E), F("subPathExpr", STRING, ONE, 0, 6, STRING, E),
 };
 static const struct schema_field fields_124[] = {
-    F("devicePath", STRING, ONE, 0), F("name", STRING, ONE, 0),
+    F("devicePath", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_125[] = {
-    F("exec", MESSAGE, ONE, 126), F("failureThreshold", INT, ONE, 0), F("grpc", MESSAGE, ONE, 130),
-    F("httpGet", MESSAGE, ONE, 127), F("initialDelaySeconds", INT, ONE, 0),
-    F("periodSeconds", INT, ONE, 0), F("successThreshold", INT, ONE, 0),
-    F("tcpSocket", MESSAGE, ONE, 129), F("terminationGracePeriodSeconds", INT, ONE, 0),
-    F("timeoutSeconds", INT, ONE, 0),
+    F("exec", MESSAGE, ONE, 126, 1, MESSAGE, E|P, .outer = 1),
+    F("failureThreshold", INT, ONE, 0, 6, INT32, E),
+    F("grpc", MESSAGE, ONE, 130, 4, MESSAGE, E|P, .outer = 1),
+    F("httpGet", MESSAGE, ONE, 127, 2, MESSAGE, E|P, .outer = 1),
+    F("initialDelaySeconds", INT, ONE, 0, 2, INT32, E),
+    F("periodSeconds", INT, ONE, 0, 4, INT32, E), F("successThreshold", INT, ONE, 0, 5, INT32, E),
+    F("tcpSocket", MESSAGE, ONE, 129, 3, MESSAGE, E|P, .outer = 1),
+    F("terminationGracePeriodSeconds", INT, ONE, 0, 7, VARINT, E|P),
+    F("timeoutSeconds", INT, ONE, 0, 3, INT32, E),
 };
 static const struct schema_field fields_126[] = {
-    F("command", STRING, LIST, 0),
+    F("command", STRING, LIST, 0, 1, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_127[] = {
-    F("host", STRING, ONE, 0), F("httpHeaders", MESSAGE, LIST, 128), F("path", STRING, ONE, 0),
-    F("port", INT_OR_STRING, ONE, 0), F("scheme", STRING, ONE, 0),
+    F("host", STRING, ONE, 0, 3, STRING, E),
+    F("httpHeaders", MESSAGE, LIST, 128, 5, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("path", STRING, ONE, 0, 1, STRING, E), F("port", INT_OR_STRING, ONE, 0, 2, INT_OR_STRING, R),
+    F("scheme", STRING, ONE, 0, 4, STRING, E),
 };
 static const struct schema_field fields_128[] = {
-    F("name", STRING, ONE, 0), F("value", STRING, ONE, 0),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("value", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_129[] = {
-    F("host", STRING, ONE, 0), F("port", INT_OR_STRING, ONE, 0),
+    F("host", STRING, ONE, 0, 2, STRING, E), F("port", INT_OR_STRING, ONE, 0, 1, INT_OR_STRING, R),
 };
 static const struct schema_field fields_130[] = {
-    F("port", INT, ONE, 0), F("service", STRING, ONE, 0),
+    F("port", INT, ONE, 0, 1, INT32, R, .preset = "0"),
+    F("service", STRING, ONE, 0, 2, STRING, P, .preset = "\"\""),
 };
 static const struct schema_field fields_131[] = {
-    F("postStart", MESSAGE, ONE, 132), F("preStop", MESSAGE, ONE, 132),
-    F("stopSignal", STRING, ONE, 0),
+    F("postStart", MESSAGE, ONE, 132, 1, MESSAGE, E|P),
+    F("preStop", MESSAGE, ONE, 132, 2, MESSAGE, E|P),
+    F("stopSignal", STRING, ONE, 0, 3, STRING, E|P),
 };
 static const struct schema_field fields_132[] = {
-    F("exec", MESSAGE, ONE, 126), F("httpGet", MESSAGE, ONE, 127), F("sleep", MESSAGE, ONE, 133),
-    F("tcpSocket", MESSAGE, ONE, 129),
+    F("exec", MESSAGE, ONE, 126, 1, MESSAGE, E|P), F("httpGet", MESSAGE, ONE, 127, 2, MESSAGE, E|P),
+    F("sleep", MESSAGE, ONE, 133, 4, MESSAGE, E|P),
+    F("tcpSocket", MESSAGE, ONE, 129, 3, MESSAGE, E|P),
 };
 static const struct schema_field fields_133[] = {
-    F("seconds", INT, ONE, 0),
+    F("seconds", INT, ONE, 0, 1, VARINT, R, .preset = "0"),
 };
 static const struct schema_field fields_134[] = {
-    F("allowPrivilegeEscalation", BOOL, ONE, 0), F("appArmorProfile", MESSAGE, ONE, 139),
-    F("capabilities", MESSAGE, ONE, 135), F("privileged", BOOL, ONE, 0),
-    F("procMount", STRING, ONE, 0), F("readOnlyRootFilesystem", BOOL, ONE, 0),
-    F("runAsGroup", INT, ONE, 0), F("runAsNonRoot", BOOL, ONE, 0), F("runAsUser", INT, ONE, 0),
-    F("seLinuxOptions", MESSAGE, ONE, 136), F("seccompProfile", MESSAGE, ONE, 138),
-    F("windowsOptions", MESSAGE, ONE, 137),
+    F("allowPrivilegeEscalation", BOOL, ONE, 0, 7, BOOL, E|P),
+    F("appArmorProfile", MESSAGE, ONE, 139, 12, MESSAGE, E|P),
+    F("capabilities", MESSAGE, ONE, 135, 1, MESSAGE, E|P),
+    F("privileged", BOOL, ONE, 0, 2, BOOL, E|P), F("procMount", STRING, ONE, 0, 9, STRING, E|P),
+    F("readOnlyRootFilesystem", BOOL, ONE, 0, 6, BOOL, E|P),
+    F("runAsGroup", INT, ONE, 0, 8, VARINT, E|P), F("runAsNonRoot", BOOL, ONE, 0, 5, BOOL, E|P),
+    F("runAsUser", INT, ONE, 0, 4, VARINT, E|P),
+    F("seLinuxOptions", MESSAGE, ONE, 136, 3, MESSAGE, E|P),
+    F("seccompProfile", MESSAGE, ONE, 138, 11, MESSAGE, E|P),
+    F("windowsOptions", MESSAGE, ONE, 137, 10, MESSAGE, E|P),
 };
 static const struct schema_field fields_135[] = {
-    F("add", STRING, LIST, 0), F("drop", STRING, LIST, 0),
+    F("add", STRING, LIST, 0, 1, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("drop", STRING, LIST, 0, 2, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_136[] = {
-    F("level", STRING, ONE, 0), F("role", STRING, ONE, 0), F("type", STRING, ONE, 0),
-    F("user", STRING, ONE, 0),
+    F("level", STRING, ONE, 0, 4, STRING, E), F("role", STRING, ONE, 0, 2, STRING, E),
+    F("type", STRING, ONE, 0, 3, STRING, E), F("user", STRING, ONE, 0, 1, STRING, E),
 };
 static const struct schema_field fields_137[] = {
-    F("gmsaCredentialSpec", STRING, ONE, 0), F("gmsaCredentialSpecName", STRING, ONE, 0),
-    F("hostProcess", BOOL, ONE, 0), F("runAsUserName", STRING, ONE, 0),
+    F("gmsaCredentialSpec", STRING, ONE, 0, 2, STRING, E|P),
+    F("gmsaCredentialSpecName", STRING, ONE, 0, 1, STRING, E|P),
+    F("hostProcess", BOOL, ONE, 0, 4, BOOL, E|P),
+    F("runAsUserName", STRING, ONE, 0, 3, STRING, E|P),
 };
 static const struct schema_field fields_138[] = {
-    F("localhostProfile", STRING, ONE, 0), F("type", STRING, ONE, 0),
+    F("localhostProfile", STRING, ONE, 0, 2, STRING, E|P),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_139[] = {
-    F("localhostProfile", STRING, ONE, 0), F("type", STRING, ONE, 0),
+    F("localhostProfile", STRING, ONE, 0, 2, STRING, E|P),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_140[] = {
-    F("args", STRING, LIST, 0), F("command", STRING, LIST, 0), F("env", MESSAGE, LIST, 113),
-    F("envFrom", MESSAGE, LIST, 110), F("image", STRING, ONE, 0),
-    F("imagePullPolicy", STRING, ONE, 0), F("lifecycle", MESSAGE, ONE, 131),
-    F("livenessProbe", MESSAGE, ONE, 125), F("name", STRING, ONE, 0),
-    F("ports", MESSAGE, LIST, 109), F("readinessProbe", MESSAGE, ONE, 125),
-    F("resizePolicy", MESSAGE, LIST, 120), F("resources", MESSAGE, ONE, 118),
-    F("restartPolicy", STRING, ONE, 0), F("restartPolicyRules", MESSAGE, LIST, 121),
-    F("securityContext", MESSAGE, ONE, 134), F("startupProbe", MESSAGE, ONE, 125),
-    F("stdin", BOOL, ONE, 0), F("stdinOnce", BOOL, ONE, 0),
-    F("targetContainerName", STRING, ONE, 0), F("terminationMessagePath", STRING, ONE, 0),
-    F("terminationMessagePolicy", STRING, ONE, 0), F("tty", BOOL, ONE, 0),
-    F("volumeDevices", MESSAGE, LIST, 124), F("volumeMounts", MESSAGE, LIST, 123),
-    F("workingDir", STRING, ONE, 0),
+    F("args", STRING, LIST, 0, 4, STRING, E, .merge = SCHEMA_MERGE_ATOMIC, .outer = 1),
+    F("command", STRING, LIST, 0, 3, STRING, E, .merge = SCHEMA_MERGE_ATOMIC, .outer = 1),
+    F("env", MESSAGE, LIST, 113, 7, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "name", .patch_key = "name", .outer = 1),
+    F("envFrom", MESSAGE, LIST, 110, 19, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC, .outer = 1),
+    F("image", STRING, ONE, 0, 2, STRING, E, .outer = 1),
+    F("imagePullPolicy", STRING, ONE, 0, 14, STRING, E, .outer = 1),
+    F("lifecycle", MESSAGE, ONE, 131, 12, MESSAGE, E|P, .outer = 1),
+    F("livenessProbe", MESSAGE, ONE, 125, 10, MESSAGE, E|P, .outer = 1),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\"", .outer = 1),
+    F("ports", MESSAGE, LIST, 109, 6, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "containerPort,protocol", .patch_key = "containerPort", .outer = 1),
+    F("readinessProbe", MESSAGE, ONE, 125, 11, MESSAGE, E|P, .outer = 1),
+    F("resizePolicy", MESSAGE, LIST, 120, 23, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC, .outer = 1),
+    F("resources", MESSAGE, ONE, 118, 8, MESSAGE, E, .outer = 1),
+    F("restartPolicy", STRING, ONE, 0, 24, STRING, E|P, .outer = 1),
+    F("restartPolicyRules", MESSAGE, LIST, 121, 25, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC, .outer = 1),
+    F("securityContext", MESSAGE, ONE, 134, 15, MESSAGE, E|P, .outer = 1),
+    F("startupProbe", MESSAGE, ONE, 125, 22, MESSAGE, E|P, .outer = 1),
+    F("stdin", BOOL, ONE, 0, 16, BOOL, E, .outer = 1),
+    F("stdinOnce", BOOL, ONE, 0, 17, BOOL, E, .outer = 1),
+    F("targetContainerName", STRING, ONE, 0, 2, STRING, E),
+    F("terminationMessagePath", STRING, ONE, 0, 13, STRING, E, .outer = 1),
+    F("terminationMessagePolicy", STRING, ONE, 0, 20, STRING, E, .outer = 1),
+    F("tty", BOOL, ONE, 0, 18, BOOL, E, .outer = 1),
+    F("volumeDevices", MESSAGE, LIST, 124, 21, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "devicePath", .patch_key = "devicePath", .outer = 1),
+    F("volumeMounts", MESSAGE, LIST, 123, 9, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "mountPath", .patch_key = "mountPath", .outer = 1),
+    F("workingDir", STRING, ONE, 0, 5, STRING, E, .outer = 1),
 };
 static const struct schema_field fields_141[] = {
-    F("appArmorProfile", MESSAGE, ONE, 139), F("fsGroup", INT, ONE, 0),
-    F("fsGroupChangePolicy", STRING, ONE, 0), F("runAsGroup", INT, ONE, 0),
-    F("runAsNonRoot", BOOL, ONE, 0), F("runAsUser", INT, ONE, 0),
-    F("seLinuxChangePolicy", STRING, ONE, 0), F("seLinuxOptions", MESSAGE, ONE, 136),
-    F("seccompProfile", MESSAGE, ONE, 138), F("supplementalGroups", INT, LIST, 0),
-    F("supplementalGroupsPolicy", STRING, ONE, 0), F("sysctls", MESSAGE, LIST, 142),
-    F("windowsOptions", MESSAGE, ONE, 137),
+    F("appArmorProfile", MESSAGE, ONE, 139, 11, MESSAGE, E|P),
+    F("fsGroup", INT, ONE, 0, 5, VARINT, E|P),
+    F("fsGroupChangePolicy", STRING, ONE, 0, 9, STRING, E|P),
+    F("runAsGroup", INT, ONE, 0, 6, VARINT, E|P), F("runAsNonRoot", BOOL, ONE, 0, 3, BOOL, E|P),
+    F("runAsUser", INT, ONE, 0, 2, VARINT, E|P),
+    F("seLinuxChangePolicy", STRING, ONE, 0, 13, STRING, E|P),
+    F("seLinuxOptions", MESSAGE, ONE, 136, 1, MESSAGE, E|P),
+    F("seccompProfile", MESSAGE, ONE, 138, 10, MESSAGE, E|P),
+    F("supplementalGroups", INT, LIST, 0, 4, VARINT, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("supplementalGroupsPolicy", STRING, ONE, 0, 12, STRING, E|P),
+    F("sysctls", MESSAGE, LIST, 142, 7, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("windowsOptions", MESSAGE, ONE, 137, 8, MESSAGE, E|P),
 };
 static const struct schema_field fields_142[] = {
-    F("name", STRING, ONE, 0), F("value", STRING, ONE, 0),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("value", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_143[] = {
-    F("nodeAffinity", MESSAGE, ONE, 144), F("podAffinity", MESSAGE, ONE, 146),
-    F("podAntiAffinity", MESSAGE, ONE, 149),
+    F("nodeAffinity", MESSAGE, ONE, 144, 1, MESSAGE, E|P),
+    F("podAffinity", MESSAGE, ONE, 146, 2, MESSAGE, E|P),
+    F("podAntiAffinity", MESSAGE, ONE, 149, 3, MESSAGE, E|P),
 };
 static const struct schema_field fields_144[] = {
-    F("preferredDuringSchedulingIgnoredDuringExecution", MESSAGE, LIST, 145),
-    F("requiredDuringSchedulingIgnoredDuringExecution", MESSAGE, ONE, 59),
+   
+    F("preferredDuringSchedulingIgnoredDuringExecution", MESSAGE, LIST, 145, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("requiredDuringSchedulingIgnoredDuringExecution", MESSAGE, ONE, 59, 1, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_145[] = {
-    F("preference", MESSAGE, ONE, 60), F("weight", INT, ONE, 0),
+    F("preference", MESSAGE, ONE, 60, 2, MESSAGE, R, .merge = SCHEMA_MERGE_ATOMIC),
+    F("weight", INT, ONE, 0, 1, INT32, R, .preset = "0"),
 };
 static const struct schema_field fields_146[] = {
-    F("preferredDuringSchedulingIgnoredDuringExecution", MESSAGE, LIST, 148),
-    F("requiredDuringSchedulingIgnoredDuringExecution", MESSAGE, LIST, 147),
+   
+    F("preferredDuringSchedulingIgnoredDuringExecution", MESSAGE, LIST, 148, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("requiredDuringSchedulingIgnoredDuringExecution", MESSAGE, LIST, 147, 1, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_147[] = {
-    F("labelSelector", MESSAGE, ONE, 65), F("matchLabelKeys", STRING, LIST, 0),
-    F("mismatchLabelKeys", STRING, LIST, 0), F("namespaceSelector", MESSAGE, ONE, 65),
-    F("namespaces", STRING, LIST, 0), F("topologyKey", STRING, ONE, 0),
+    F("labelSelector", MESSAGE, ONE, 65, 1, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("matchLabelKeys", STRING, LIST, 0, 5, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("mismatchLabelKeys", STRING, LIST, 0, 6, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("namespaceSelector", MESSAGE, ONE, 65, 4, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("namespaces", STRING, LIST, 0, 2, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("topologyKey", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_148[] = {
-    F("podAffinityTerm", MESSAGE, ONE, 147), F("weight", INT, ONE, 0),
+    F("podAffinityTerm", MESSAGE, ONE, 147, 2, MESSAGE, R),
+    F("weight", INT, ONE, 0, 1, INT32, R, .preset = "0"),
 };
 static const struct schema_field fields_149[] = {
-    F("preferredDuringSchedulingIgnoredDuringExecution", MESSAGE, LIST, 148),
-    F("requiredDuringSchedulingIgnoredDuringExecution", MESSAGE, LIST, 147),
+   
+    F("preferredDuringSchedulingIgnoredDuringExecution", MESSAGE, LIST, 148, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("requiredDuringSchedulingIgnoredDuringExecution", MESSAGE, LIST, 147, 1, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_150[] = {
-    F("effect", STRING, ONE, 0), F("key", STRING, ONE, 0), F("operator", STRING, ONE, 0),
-    F("tolerationSeconds", INT, ONE, 0), F("value", STRING, ONE, 0),
+    F("effect", STRING, ONE, 0, 4, STRING, E), F("key", STRING, ONE, 0, 1, STRING, E),
+    F("operator", STRING, ONE, 0, 2, STRING, E),
+    F("tolerationSeconds", INT, ONE, 0, 5, VARINT, E|P), F("value", STRING, ONE, 0, 3, STRING, E),
 };
 static const struct schema_field fields_151[] = {
-    F("hostnames", STRING, LIST, 0), F("ip", STRING, ONE, 0),
+    F("hostnames", STRING, LIST, 0, 2, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("ip", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_152[] = {
-    F("nameservers", STRING, LIST, 0), F("options", MESSAGE, LIST, 153),
-    F("searches", STRING, LIST, 0),
+    F("nameservers", STRING, LIST, 0, 1, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("options", MESSAGE, LIST, 153, 3, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("searches", STRING, LIST, 0, 2, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_153[] = {
-    F("name", STRING, ONE, 0), F("value", STRING, ONE, 0),
+    F("name", STRING, ONE, 0, 1, STRING, E), F("value", STRING, ONE, 0, 2, STRING, E|P),
 };
 static const struct schema_field fields_154[] = {
-    F("conditionType", STRING, ONE, 0),
+    F("conditionType", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_155[] = {
-    F("labelSelector", MESSAGE, ONE, 65), F("matchLabelKeys", STRING, LIST, 0),
-    F("maxSkew", INT, ONE, 0), F("minDomains", INT, ONE, 0),
-    F("nodeAffinityPolicy", STRING, ONE, 0), F("nodeTaintsPolicy", STRING, ONE, 0),
-    F("topologyKey", STRING, ONE, 0), F("whenUnsatisfiable", STRING, ONE, 0),
+    F("labelSelector", MESSAGE, ONE, 65, 4, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("matchLabelKeys", STRING, LIST, 0, 8, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("maxSkew", INT, ONE, 0, 1, INT32, R, .preset = "0"),
+    F("minDomains", INT, ONE, 0, 5, INT32, E|P),
+    F("nodeAffinityPolicy", STRING, ONE, 0, 6, STRING, E|P),
+    F("nodeTaintsPolicy", STRING, ONE, 0, 7, STRING, E|P),
+    F("topologyKey", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("whenUnsatisfiable", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_156[] = {
-    F("name", STRING, ONE, 0),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_157[] = {
-    F("name", STRING, ONE, 0),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_158[] = {
-    F("name", STRING, ONE, 0), F("resourceClaimName", STRING, ONE, 0),
-    F("resourceClaimTemplateName", STRING, ONE, 0),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("resourceClaimName", STRING, ONE, 0, 3, STRING, E|P),
+    F("resourceClaimTemplateName", STRING, ONE, 0, 4, STRING, E|P),
 };
 static const struct schema_field fields_159[] = {
-    F("podGroupName", STRING, ONE, 0),
+    F("podGroupName", STRING, ONE, 0, 1, STRING, E|P),
 };
 static const struct schema_field fields_160[] = {
-    F("allocatedResources", QUANTITY, MAP, 0), F("conditions", MESSAGE, LIST, 161),
-    F("containerStatuses", MESSAGE, LIST, 164), F("ephemeralContainerStatuses", MESSAGE, LIST, 164),
-    F("extendedResourceClaimStatus", MESSAGE, ONE, 177), F("hostIP", STRING, ONE, 0),
-    F("hostIPs", MESSAGE, LIST, 162), F("initContainerStatuses", MESSAGE, LIST, 164),
-    F("message", STRING, ONE, 0), F("nodeAllocatableResourceClaimStatuses", MESSAGE, LIST, 179),
-    F("nominatedNodeName", STRING, ONE, 0), F("observedGeneration", INT, ONE, 0),
-    F("phase", STRING, ONE, 0), F("podIP", STRING, ONE, 0), F("podIPs", MESSAGE, LIST, 163),
-    F("qosClass", STRING, ONE, 0), F("reason", STRING, ONE, 0), F("resize", STRING, ONE, 0),
-    F("resourceClaimStatuses", MESSAGE, LIST, 176), F("resources", MESSAGE, ONE, 118),
-    F("startTime", STRING, ONE, 0),
+    F("allocatedResources", QUANTITY, MAP, 0, 19, QUANTITY, E),
+    F("conditions", MESSAGE, LIST, 161, 2, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "type", .patch_key = "type"),
+    F("containerStatuses", MESSAGE, LIST, 164, 8, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("ephemeralContainerStatuses", MESSAGE, LIST, 164, 13, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("extendedResourceClaimStatus", MESSAGE, ONE, 177, 18, MESSAGE, E|P),
+    F("hostIP", STRING, ONE, 0, 5, STRING, E),
+    F("hostIPs", MESSAGE, LIST, 162, 16, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC, .patch_key = "ip"),
+    F("initContainerStatuses", MESSAGE, LIST, 164, 10, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("message", STRING, ONE, 0, 3, STRING, E),
+    F("nodeAllocatableResourceClaimStatuses", MESSAGE, LIST, 179, 21, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("nominatedNodeName", STRING, ONE, 0, 11, STRING, E),
+    F("observedGeneration", INT, ONE, 0, 17, VARINT, E), F("phase", STRING, ONE, 0, 1, STRING, E),
+    F("podIP", STRING, ONE, 0, 6, STRING, E),
+    F("podIPs", MESSAGE, LIST, 163, 12, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "ip", .patch_key = "ip"),
+    F("qosClass", STRING, ONE, 0, 9, STRING, E), F("reason", STRING, ONE, 0, 4, STRING, E),
+    F("resize", STRING, ONE, 0, 14, STRING, E),
+    F("resourceClaimStatuses", MESSAGE, LIST, 176, 15, MESSAGE, E|M, .merge = SCHEMA_MERGE_MAP, .keys = "name", .patch_key = "name"),
+    F("resources", MESSAGE, ONE, 118, 20, MESSAGE, E|P),
+    F("startTime", STRING, ONE, 0, 7, TIME, E|P),
 };
 static const struct schema_field fields_161[] = {
-    F("lastProbeTime", STRING, ONE, 0), F("lastTransitionTime", STRING, ONE, 0),
-    F("message", STRING, ONE, 0), F("observedGeneration", INT, ONE, 0), F("reason", STRING, ONE, 0),
-    F("status", STRING, ONE, 0), F("type", STRING, ONE, 0),
+    F("lastProbeTime", STRING, ONE, 0, 3, TIME, E),
+    F("lastTransitionTime", STRING, ONE, 0, 4, TIME, E), F("message", STRING, ONE, 0, 6, STRING, E),
+    F("observedGeneration", INT, ONE, 0, 7, VARINT, E), F("reason", STRING, ONE, 0, 5, STRING, E),
+    F("status", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_162[] = {
-    F("ip", STRING, ONE, 0),
+    F("ip", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_163[] = {
-    F("ip", STRING, ONE, 0),
+    F("ip", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_164[] = {
-    F("allocatedResources", QUANTITY, MAP, 0), F("allocatedResourcesStatus", MESSAGE, LIST, 174),
-    F("containerID", STRING, ONE, 0), F("image", STRING, ONE, 0), F("imageID", STRING, ONE, 0),
-    F("lastState", MESSAGE, ONE, 165), F("name", STRING, ONE, 0), F("ready", BOOL, ONE, 0),
-    F("resources", MESSAGE, ONE, 118), F("restartCount", INT, ONE, 0), F("started", BOOL, ONE, 0),
-    F("state", MESSAGE, ONE, 165), F("stopSignal", STRING, ONE, 0), F("user", MESSAGE, ONE, 172),
-    F("volumeMounts", MESSAGE, LIST, 169),
+    F("allocatedResources", QUANTITY, MAP, 0, 10, QUANTITY, E),
+    F("allocatedResourcesStatus", MESSAGE, LIST, 174, 14, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "name", .patch_key = "name"),
+    F("containerID", STRING, ONE, 0, 8, STRING, E),
+    F("image", STRING, ONE, 0, 6, STRING, R, .preset = "\"\""),
+    F("imageID", STRING, ONE, 0, 7, STRING, R, .preset = "\"\""),
+    F("lastState", MESSAGE, ONE, 165, 3, MESSAGE, E),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("ready", BOOL, ONE, 0, 4, BOOL, R, .preset = "false"),
+    F("resources", MESSAGE, ONE, 118, 11, MESSAGE, E|P),
+    F("restartCount", INT, ONE, 0, 5, INT32, R, .preset = "0"),
+    F("started", BOOL, ONE, 0, 9, BOOL, E|P), F("state", MESSAGE, ONE, 165, 2, MESSAGE, E),
+    F("stopSignal", STRING, ONE, 0, 15, STRING, E|P),
+    F("user", MESSAGE, ONE, 172, 13, MESSAGE, E|P),
+    F("volumeMounts", MESSAGE, LIST, 169, 12, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "mountPath", .patch_key = "mountPath"),
 };
 static const struct schema_field fields_165[] = {
-    F("running", MESSAGE, ONE, 167), F("terminated", MESSAGE, ONE, 168),
-    F("waiting", MESSAGE, ONE, 166),
+    F("running", MESSAGE, ONE, 167, 2, MESSAGE, E|P),
+    F("terminated", MESSAGE, ONE, 168, 3, MESSAGE, E|P),
+    F("waiting", MESSAGE, ONE, 166, 1, MESSAGE, E|P),
 };
 static const struct schema_field fields_166[] = {
-    F("message", STRING, ONE, 0), F("reason", STRING, ONE, 0),
+    F("message", STRING, ONE, 0, 2, STRING, E), F("reason", STRING, ONE, 0, 1, STRING, E),
 };
 static const struct schema_field fields_167[] = {
-    F("startedAt", STRING, ONE, 0),
+    F("startedAt", STRING, ONE, 0, 1, TIME, E),
 };
 static const struct schema_field fields_168[] = {
-    F("containerID", STRING, ONE, 0), F("exitCode", INT, ONE, 0), F("finishedAt", STRING, ONE, 0),
-    F("message", STRING, ONE, 0), F("reason", STRING, ONE, 0), F("signal", INT, ONE, 0),
-    F("startedAt", STRING, ONE, 0),
+    F("containerID", STRING, ONE, 0, 7, STRING, E),
+    F("exitCode", INT, ONE, 0, 1, INT32, R, .preset = "0"),
+    F("finishedAt", STRING, ONE, 0, 6, TIME, E), F("message", STRING, ONE, 0, 4, STRING, E),
+    F("reason", STRING, ONE, 0, 3, STRING, E), F("signal", INT, ONE, 0, 2, INT32, E),
+    F("startedAt", STRING, ONE, 0, 5, TIME, E),
 };
 static const struct schema_field fields_169[] = {
-    F("mountPath", STRING, ONE, 0), F("name", STRING, ONE, 0), F("readOnly", BOOL, ONE, 0),
-    F("recursiveReadOnly", STRING, ONE, 0), F("volumeStatus", MESSAGE, ONE, 170),
+    F("mountPath", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("readOnly", BOOL, ONE, 0, 3, BOOL, E), F("recursiveReadOnly", STRING, ONE, 0, 4, STRING, E|P),
+    F("volumeStatus", MESSAGE, ONE, 170, 5, MESSAGE, E|P),
 };
 static const struct schema_field fields_170[] = {
-    F("image", MESSAGE, ONE, 171),
+    F("image", MESSAGE, ONE, 171, 1, MESSAGE, E|P),
 };
 static const struct schema_field fields_171[] = {
-    F("imageRef", STRING, ONE, 0),
+    F("imageRef", STRING, ONE, 0, 1, STRING, E|R),
 };
 static const struct schema_field fields_172[] = {
-    F("linux", MESSAGE, ONE, 173),
+    F("linux", MESSAGE, ONE, 173, 1, MESSAGE, E|P),
 };
 static const struct schema_field fields_173[] = {
-    F("gid", INT, ONE, 0), F("supplementalGroups", INT, LIST, 0), F("uid", INT, ONE, 0),
+    F("gid", INT, ONE, 0, 2, VARINT, R, .preset = "0"),
+    F("supplementalGroups", INT, LIST, 0, 3, VARINT, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("uid", INT, ONE, 0, 1, VARINT, R, .preset = "0"),
 };
 static const struct schema_field fields_174[] = {
-    F("name", STRING, ONE, 0), F("resources", MESSAGE, LIST, 175),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("resources", MESSAGE, LIST, 175, 2, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "resourceID"),
 };
 static const struct schema_field fields_175[] = {
-    F("health", STRING, ONE, 0), F("message", STRING, ONE, 0), F("resourceID", STRING, ONE, 0),
+    F("health", STRING, ONE, 0, 2, STRING, E), F("message", STRING, ONE, 0, 6, STRING, E|P),
+    F("resourceID", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_176[] = {
-    F("name", STRING, ONE, 0), F("resourceClaimName", STRING, ONE, 0),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("resourceClaimName", STRING, ONE, 0, 2, STRING, E|P),
 };
 static const struct schema_field fields_177[] = {
-    F("requestMappings", MESSAGE, LIST, 178), F("resourceClaimName", STRING, ONE, 0),
+    F("requestMappings", MESSAGE, LIST, 178, 1, MESSAGE, R, .merge = SCHEMA_MERGE_ATOMIC),
+    F("resourceClaimName", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_178[] = {
-    F("containerName", STRING, ONE, 0), F("requestName", STRING, ONE, 0),
-    F("resourceName", STRING, ONE, 0),
+    F("containerName", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("requestName", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
+    F("resourceName", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_179[] = {
-    F("containers", STRING, LIST, 0), F("resourceClaimName", STRING, ONE, 0),
-    F("resources", QUANTITY, MAP, 0),
+    F("containers", STRING, LIST, 0, 2, STRING, E, .merge = SCHEMA_MERGE_SET),
+    F("resourceClaimName", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("resources", QUANTITY, MAP, 0, 3, QUANTITY, R),
 };
 static const struct schema_field fields_180[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 181), F("status", MESSAGE, ONE, 183),
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 181, 2, MESSAGE, E),
+    F("status", MESSAGE, ONE, 183, 3, MESSAGE, E),
 };
 static const struct schema_field fields_181[] = {
-    F("minReadySeconds", INT, ONE, 0), F("replicas", INT, ONE, 0), F("selector", STRING, MAP, 0),
-    F("template", MESSAGE, ONE, 182),
+    F("minReadySeconds", INT, ONE, 0, 4, INT32, E, .preset = "0"),
+    F("replicas", INT, ONE, 0, 1, INT32, E|P, .preset = "1"),
+    F("selector", STRING, MAP, 0, 2, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("template", MESSAGE, ONE, 182, 3, MESSAGE, E|P),
 };
 static const struct schema_field fields_182[] = {
-    F("metadata", MESSAGE, ONE, 1), F("spec", MESSAGE, ONE, 74),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 74, 2, MESSAGE, E),
 };
 static const struct schema_field fields_183[] = {
-    F("availableReplicas", INT, ONE, 0), F("conditions", MESSAGE, LIST, 184),
-    F("fullyLabeledReplicas", INT, ONE, 0), F("observedGeneration", INT, ONE, 0),
-    F("readyReplicas", INT, ONE, 0), F("replicas", INT, ONE, 0),
+    F("availableReplicas", INT, ONE, 0, 5, INT32, E),
+    F("conditions", MESSAGE, LIST, 184, 6, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "type", .patch_key = "type"),
+    F("fullyLabeledReplicas", INT, ONE, 0, 2, INT32, E),
+    F("observedGeneration", INT, ONE, 0, 3, VARINT, E),
+    F("readyReplicas", INT, ONE, 0, 4, INT32, E),
+    F("replicas", INT, ONE, 0, 1, INT32, R, .preset = "0"),
 };
 static const struct schema_field fields_184[] = {
-    F("lastTransitionTime", STRING, ONE, 0), F("message", STRING, ONE, 0),
-    F("reason", STRING, ONE, 0), F("status", STRING, ONE, 0), F("type", STRING, ONE, 0),
+    F("lastTransitionTime", STRING, ONE, 0, 3, TIME, E), F("message", STRING, ONE, 0, 5, STRING, E),
+    F("reason", STRING, ONE, 0, 4, STRING, E),
+    F("status", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_185[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 186), F("status", MESSAGE, ONE, 190),
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 186, 2, MESSAGE, E),
+    F("status", MESSAGE, ONE, 190, 3, MESSAGE, E),
 };
 static const struct schema_field fields_186[] = {
-    F("allocateLoadBalancerNodePorts", BOOL, ONE, 0), F("clusterIP", STRING, ONE, 0),
-    F("clusterIPs", STRING, LIST, 0), F("externalIPs", STRING, LIST, 0),
-    F("externalName", STRING, ONE, 0), F("externalTrafficPolicy", STRING, ONE, 0),
-    F("healthCheckNodePort", INT, ONE, 0), F("internalTrafficPolicy", STRING, ONE, 0),
-    F("ipFamilies", STRING, LIST, 0), F("ipFamilyPolicy", STRING, ONE, 0),
-    F("loadBalancerClass", STRING, ONE, 0), F("loadBalancerIP", STRING, ONE, 0),
-    F("loadBalancerSourceRanges", STRING, LIST, 0), F("ports", MESSAGE, LIST, 187),
-    F("publishNotReadyAddresses", BOOL, ONE, 0), F("selector", STRING, MAP, 0),
-    F("sessionAffinity", STRING, ONE, 0), F("sessionAffinityConfig", MESSAGE, ONE, 188),
-    F("trafficDistribution", STRING, ONE, 0), F("type", STRING, ONE, 0),
+    F("allocateLoadBalancerNodePorts", BOOL, ONE, 0, 20, BOOL, E|P),
+    F("clusterIP", STRING, ONE, 0, 3, STRING, E),
+    F("clusterIPs", STRING, LIST, 0, 18, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("externalIPs", STRING, LIST, 0, 5, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("externalName", STRING, ONE, 0, 10, STRING, E),
+    F("externalTrafficPolicy", STRING, ONE, 0, 11, STRING, E),
+    F("healthCheckNodePort", INT, ONE, 0, 12, INT32, E),
+    F("internalTrafficPolicy", STRING, ONE, 0, 22, STRING, E|P),
+    F("ipFamilies", STRING, LIST, 0, 19, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("ipFamilyPolicy", STRING, ONE, 0, 17, STRING, E|P),
+    F("loadBalancerClass", STRING, ONE, 0, 21, STRING, E|P),
+    F("loadBalancerIP", STRING, ONE, 0, 8, STRING, E),
+    F("loadBalancerSourceRanges", STRING, LIST, 0, 9, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("ports", MESSAGE, LIST, 187, 1, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "port,protocol", .patch_key = "port"),
+    F("publishNotReadyAddresses", BOOL, ONE, 0, 13, BOOL, E),
+    F("selector", STRING, MAP, 0, 2, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("sessionAffinity", STRING, ONE, 0, 7, STRING, E),
+    F("sessionAffinityConfig", MESSAGE, ONE, 188, 14, MESSAGE, E|P),
+    F("trafficDistribution", STRING, ONE, 0, 23, STRING, E|P),
+    F("type", STRING, ONE, 0, 4, STRING, E),
 };
 static const struct schema_field fields_187[] = {
-    F("appProtocol", STRING, ONE, 0), F("name", STRING, ONE, 0), F("nodePort", INT, ONE, 0),
-    F("port", INT, ONE, 0), F("protocol", STRING, ONE, 0), F("targetPort", INT_OR_STRING, ONE, 0),
+    F("appProtocol", STRING, ONE, 0, 6, STRING, E|P), F("name", STRING, ONE, 0, 1, STRING, E),
+    F("nodePort", INT, ONE, 0, 5, INT32, E), F("port", INT, ONE, 0, 3, INT32, R, .preset = "0"),
+    F("protocol", STRING, ONE, 0, 2, STRING, E, .preset = "\"TCP\""),
+    F("targetPort", INT_OR_STRING, ONE, 0, 4, INT_OR_STRING, E),
 };
 static const struct schema_field fields_188[] = {
-    F("clientIP", MESSAGE, ONE, 189),
+    F("clientIP", MESSAGE, ONE, 189, 1, MESSAGE, E|P),
 };
 static const struct schema_field fields_189[] = {
-    F("timeoutSeconds", INT, ONE, 0),
+    F("timeoutSeconds", INT, ONE, 0, 1, INT32, E|P),
 };
 static const struct schema_field fields_190[] = {
-    F("conditions", MESSAGE, LIST, 194), F("loadBalancer", MESSAGE, ONE, 191),
+   
+    F("conditions", MESSAGE, LIST, 194, 2, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "type", .patch_key = "type"),
+    F("loadBalancer", MESSAGE, ONE, 191, 1, MESSAGE, E),
 };
 static const struct schema_field fields_191[] = {
-    F("ingress", MESSAGE, LIST, 192),
+    F("ingress", MESSAGE, LIST, 192, 1, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_192[] = {
-    F("hostname", STRING, ONE, 0), F("ip", STRING, ONE, 0), F("ipMode", STRING, ONE, 0),
-    F("ports", MESSAGE, LIST, 193),
+    F("hostname", STRING, ONE, 0, 2, STRING, E), F("ip", STRING, ONE, 0, 1, STRING, E),
+    F("ipMode", STRING, ONE, 0, 3, STRING, E|P),
+    F("ports", MESSAGE, LIST, 193, 4, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_193[] = {
-    F("error", STRING, ONE, 0), F("port", INT, ONE, 0), F("protocol", STRING, ONE, 0),
+    F("error", STRING, ONE, 0, 3, STRING, E|P), F("port", INT, ONE, 0, 1, INT32, R, .preset = "0"),
+    F("protocol", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_194[] = {
-    F("lastTransitionTime", STRING, ONE, 0), F("message", STRING, ONE, 0),
-    F("observedGeneration", INT, ONE, 0), F("reason", STRING, ONE, 0), F("status", STRING, ONE, 0),
-    F("type", STRING, ONE, 0),
+    F("lastTransitionTime", STRING, ONE, 0, 4, TIME, R),
+    F("message", STRING, ONE, 0, 6, STRING, R, .preset = "\"\""),
+    F("observedGeneration", INT, ONE, 0, 3, VARINT, E),
+    F("reason", STRING, ONE, 0, 5, STRING, R, .preset = "\"\""),
+    F("status", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_195[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 196), F("status", MESSAGE, ONE, 199),
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E),
+    F("conditions", MESSAGE, LIST, 196, 2, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "type", .patch_key = "type"),
+    F("kind", STRING, ONE, 0, 0, NONE, E), F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E),
 };
 static const struct schema_field fields_196[] = {
-    F("minReadySeconds", INT, ONE, 0), F("revisionHistoryLimit", INT, ONE, 0),
-    F("selector", MESSAGE, ONE, 65), F("template", MESSAGE, ONE, 182),
-    F("updateStrategy", MESSAGE, ONE, 197),
+    F("error", STRING, ONE, 0, 4, STRING, E), F("message", STRING, ONE, 0, 3, STRING, E),
+    F("status", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_197[] = {
-    F("rollingUpdate", MESSAGE, ONE, 198), F("type", STRING, ONE, 0),
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("binaryData", STRING, MAP, 0, 3, BYTES, E),
+    F("data", STRING, MAP, 0, 2, STRING, E), F("immutable", BOOL, ONE, 0, 4, BOOL, E|P),
+    F("kind", STRING, ONE, 0, 0, NONE, E), F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E),
 };
 static const struct schema_field fields_198[] = {
-    F("maxSurge", INT_OR_STRING, ONE, 0), F("maxUnavailable", INT_OR_STRING, ONE, 0),
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E),
+    F("subsets", MESSAGE, LIST, 199, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_199[] = {
-    F("collisionCount", INT, ONE, 0), F("conditions", MESSAGE, LIST, 200),
-    F("currentNumberScheduled", INT, ONE, 0), F("desiredNumberScheduled", INT, ONE, 0),
-    F("numberAvailable", INT, ONE, 0), F("numberMisscheduled", INT, ONE, 0),
-    F("numberReady", INT, ONE, 0), F("numberUnavailable", INT, ONE, 0),
-    F("observedGeneration", INT, ONE, 0), F("updatedNumberScheduled", INT, ONE, 0),
+    F("addresses", MESSAGE, LIST, 200, 1, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("notReadyAddresses", MESSAGE, LIST, 200, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("ports", MESSAGE, LIST, 201, 3, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_200[] = {
-    F("lastTransitionTime", STRING, ONE, 0), F("message", STRING, ONE, 0),
-    F("reason", STRING, ONE, 0), F("status", STRING, ONE, 0), F("type", STRING, ONE, 0),
+    F("hostname", STRING, ONE, 0, 3, STRING, E),
+    F("ip", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("nodeName", STRING, ONE, 0, 4, STRING, E|P),
+    F("targetRef", MESSAGE, ONE, 4, 2, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_201[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 202), F("status", MESSAGE, ONE, 205),
+    F("appProtocol", STRING, ONE, 0, 4, STRING, E|P), F("name", STRING, ONE, 0, 1, STRING, E),
+    F("port", INT, ONE, 0, 2, INT32, R, .preset = "0"), F("protocol", STRING, ONE, 0, 3, STRING, E),
 };
 static const struct schema_field fields_202[] = {
-    F("minReadySeconds", INT, ONE, 0), F("paused", BOOL, ONE, 0),
-    F("progressDeadlineSeconds", INT, ONE, 0), F("replicas", INT, ONE, 0),
-    F("revisionHistoryLimit", INT, ONE, 0), F("selector", MESSAGE, ONE, 65),
-    F("strategy", MESSAGE, ONE, 203), F("template", MESSAGE, ONE, 182),
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("template", MESSAGE, ONE, 182, 2, MESSAGE, E),
 };
 static const struct schema_field fields_203[] = {
-    F("rollingUpdate", MESSAGE, ONE, 204), F("type", STRING, ONE, 0),
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 204, 2, MESSAGE, E),
+    F("status", MESSAGE, ONE, 207, 3, MESSAGE, E),
 };
 static const struct schema_field fields_204[] = {
-    F("maxSurge", INT_OR_STRING, ONE, 0), F("maxUnavailable", INT_OR_STRING, ONE, 0),
+    F("hard", QUANTITY, MAP, 0, 1, QUANTITY, E),
+    F("scopeSelector", MESSAGE, ONE, 205, 3, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("scopes", STRING, LIST, 0, 2, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_205[] = {
-    F("availableReplicas", INT, ONE, 0), F("collisionCount", INT, ONE, 0),
-    F("conditions", MESSAGE, LIST, 206), F("observedGeneration", INT, ONE, 0),
-    F("readyReplicas", INT, ONE, 0), F("replicas", INT, ONE, 0),
-    F("terminatingReplicas", INT, ONE, 0), F("unavailableReplicas", INT, ONE, 0),
-    F("updatedReplicas", INT, ONE, 0),
+    F("matchExpressions", MESSAGE, LIST, 206, 1, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_206[] = {
-    F("lastTransitionTime", STRING, ONE, 0), F("lastUpdateTime", STRING, ONE, 0),
-    F("message", STRING, ONE, 0), F("reason", STRING, ONE, 0), F("status", STRING, ONE, 0),
-    F("type", STRING, ONE, 0),
+    F("operator", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("scopeName", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("values", STRING, LIST, 0, 3, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_207[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 208), F("status", MESSAGE, ONE, 209),
+    F("hard", QUANTITY, MAP, 0, 1, QUANTITY, E), F("used", QUANTITY, MAP, 0, 2, QUANTITY, E),
 };
 static const struct schema_field fields_208[] = {
-    F("minReadySeconds", INT, ONE, 0), F("replicas", INT, ONE, 0), F("selector", MESSAGE, ONE, 65),
-    F("template", MESSAGE, ONE, 182),
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("data", STRING, MAP, 0, 2, BYTES, E),
+    F("immutable", BOOL, ONE, 0, 5, BOOL, E|P), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("stringData", STRING, MAP, 0, 4, STRING, E),
+    F("type", STRING, ONE, 0, 3, STRING, E),
 };
 static const struct schema_field fields_209[] = {
-    F("availableReplicas", INT, ONE, 0), F("conditions", MESSAGE, LIST, 210),
-    F("fullyLabeledReplicas", INT, ONE, 0), F("observedGeneration", INT, ONE, 0),
-    F("readyReplicas", INT, ONE, 0), F("replicas", INT, ONE, 0),
-    F("terminatingReplicas", INT, ONE, 0),
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E),
+    F("automountServiceAccountToken", BOOL, ONE, 0, 4, BOOL, E|P),
+    F("imagePullSecrets", MESSAGE, LIST, 81, 3, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("kind", STRING, ONE, 0, 0, NONE, E), F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E),
+    F("secrets", MESSAGE, LIST, 4, 2, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "name", .patch_key = "name"),
 };
 static const struct schema_field fields_210[] = {
-    F("lastTransitionTime", STRING, ONE, 0), F("message", STRING, ONE, 0),
-    F("reason", STRING, ONE, 0), F("status", STRING, ONE, 0), F("type", STRING, ONE, 0),
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 211, 2, MESSAGE, R),
+    F("status", MESSAGE, ONE, 227, 3, MESSAGE, E),
 };
 static const struct schema_field fields_211[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 212), F("status", MESSAGE, ONE, 217),
+    F("conversion", MESSAGE, ONE, 223, 9, MESSAGE, E|P),
+    F("group", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("names", MESSAGE, ONE, 212, 3, MESSAGE, R),
+    F("preserveUnknownFields", BOOL, ONE, 0, 10, BOOL, E),
+    F("scope", STRING, ONE, 0, 4, STRING, R, .preset = "\"\""),
+    F("versions", MESSAGE, LIST, 213, 7, MESSAGE, R, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_212[] = {
-    F("minReadySeconds", INT, ONE, 0), F("ordinals", MESSAGE, ONE, 216),
-    F("persistentVolumeClaimRetentionPolicy", MESSAGE, ONE, 215),
-    F("podManagementPolicy", STRING, ONE, 0), F("replicas", INT, ONE, 0),
-    F("revisionHistoryLimit", INT, ONE, 0), F("selector", MESSAGE, ONE, 65),
-    F("serviceName", STRING, ONE, 0), F("template", MESSAGE, ONE, 182),
-    F("updateStrategy", MESSAGE, ONE, 213), F("volumeClaimTemplates", MESSAGE, LIST, 63),
+    F("categories", STRING, LIST, 0, 6, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("kind", STRING, ONE, 0, 4, STRING, R, .preset = "\"\""),
+    F("listKind", STRING, ONE, 0, 5, STRING, E),
+    F("plural", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("shortNames", STRING, LIST, 0, 3, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("singular", STRING, ONE, 0, 2, STRING, E),
 };
 static const struct schema_field fields_213[] = {
-    F("rollingUpdate", MESSAGE, ONE, 214), F("type", STRING, ONE, 0),
+    F("additionalPrinterColumns", MESSAGE, LIST, 221, 6, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("deprecated", BOOL, ONE, 0, 7, BOOL, E),
+    F("deprecationWarning", STRING, ONE, 0, 8, STRING, E|P),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("schema", MESSAGE, ONE, 214, 4, MESSAGE, E|P),
+    F("selectableFields", MESSAGE, LIST, 222, 9, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("served", BOOL, ONE, 0, 2, BOOL, R, .preset = "false"),
+    F("storage", BOOL, ONE, 0, 3, BOOL, R, .preset = "false"),
+    F("subresources", MESSAGE, ONE, 218, 5, MESSAGE, E|P),
 };
 static const struct schema_field fields_214[] = {
-    F("maxUnavailable", INT_OR_STRING, ONE, 0), F("partition", INT, ONE, 0),
+    F("openAPIV3Schema", MESSAGE, ONE, 215, 1, MESSAGE, E|P),
 };
 static const struct schema_field fields_215[] = {
-    F("whenDeleted", STRING, ONE, 0), F("whenScaled", STRING, ONE, 0),
+    F("$ref", STRING, ONE, 0, 3, STRING, E|P), F("$schema", STRING, ONE, 0, 2, STRING, E),
+    F("additionalItems", ANY, ONE, 215, 33, SCHEMA_OR_BOOL, E|P),
+    F("additionalProperties", ANY, ONE, 215, 30, SCHEMA_OR_BOOL, E|P),
+    F("allOf", MESSAGE, LIST, 215, 25, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("anyOf", MESSAGE, LIST, 215, 27, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("default", ANY, ONE, 0, 8, JSON, E|P), F("definitions", MESSAGE, MAP, 215, 34, MESSAGE, E),
+    F("dependencies", ANY, MAP, 215, 32, SCHEMA_OR_STRINGS, E),
+    F("description", STRING, ONE, 0, 4, STRING, E),
+    F("enum", ANY, LIST, 0, 20, JSON, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("example", ANY, ONE, 0, 36, JSON, E|P), F("exclusiveMaximum", BOOL, ONE, 0, 10, BOOL, E),
+    F("exclusiveMinimum", BOOL, ONE, 0, 12, BOOL, E),
+    F("externalDocs", MESSAGE, ONE, 216, 35, MESSAGE, E|P),
+    F("format", STRING, ONE, 0, 6, STRING, E), F("id", STRING, ONE, 0, 1, STRING, E),
+    F("items", ANY, ONE, 215, 24, SCHEMA_OR_ARRAY, E|P),
+    F("maxItems", INT, ONE, 0, 16, VARINT, E|P), F("maxLength", INT, ONE, 0, 13, VARINT, E|P),
+    F("maxProperties", INT, ONE, 0, 21, VARINT, E|P), F("maximum", NUMBER, ONE, 0, 9, DOUBLE, E|P),
+    F("minItems", INT, ONE, 0, 17, VARINT, E|P), F("minLength", INT, ONE, 0, 14, VARINT, E|P),
+    F("minProperties", INT, ONE, 0, 22, VARINT, E|P), F("minimum", NUMBER, ONE, 0, 11, DOUBLE, E|P),
+    F("multipleOf", NUMBER, ONE, 0, 19, DOUBLE, E|P), F("not", MESSAGE, ONE, 215, 28, MESSAGE, E|P),
+    F("nullable", BOOL, ONE, 0, 37, BOOL, E),
+    F("oneOf", MESSAGE, LIST, 215, 26, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("pattern", STRING, ONE, 0, 15, STRING, E),
+    F("patternProperties", MESSAGE, MAP, 215, 31, MESSAGE, E),
+    F("properties", MESSAGE, MAP, 215, 29, MESSAGE, E),
+    F("required", STRING, LIST, 0, 23, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("title", STRING, ONE, 0, 7, STRING, E), F("type", STRING, ONE, 0, 5, STRING, E),
+    F("uniqueItems", BOOL, ONE, 0, 18, BOOL, E),
+    F("x-kubernetes-embedded-resource", BOOL, ONE, 0, 39, BOOL, E),
+    F("x-kubernetes-int-or-string", BOOL, ONE, 0, 40, BOOL, E),
+    F("x-kubernetes-list-map-keys", STRING, LIST, 0, 41, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("x-kubernetes-list-type", STRING, ONE, 0, 42, STRING, E|P),
+    F("x-kubernetes-map-type", STRING, ONE, 0, 43, STRING, E|P),
+    F("x-kubernetes-preserve-unknown-fields", BOOL, ONE, 0, 38, BOOL, E|P),
+    F("x-kubernetes-validations", MESSAGE, LIST, 217, 44, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "rule", .patch_key = "rule"),
 };
 static const struct schema_field fields_216[] = {
-    F("start", INT, ONE, 0),
+    F("description", STRING, ONE, 0, 1, STRING, E), F("url", STRING, ONE, 0, 2, STRING, E),
 };
 static const struct schema_field fields_217[] = {
-    F("availableReplicas", INT, ONE, 0), F("collisionCount", INT, ONE, 0),
-    F("conditions", MESSAGE, LIST, 218), F("currentReplicas", INT, ONE, 0),
-    F("currentRevision", STRING, ONE, 0), F("observedGeneration", INT, ONE, 0),
-    F("readyReplicas", INT, ONE, 0), F("replicas", INT, ONE, 0),
-    F("updateRevision", STRING, ONE, 0), F("updatedReplicas", INT, ONE, 0),
+    F("fieldPath", STRING, ONE, 0, 5, STRING, E), F("message", STRING, ONE, 0, 2, STRING, E),
+    F("messageExpression", STRING, ONE, 0, 3, STRING, E),
+    F("optionalOldSelf", BOOL, ONE, 0, 6, BOOL, E|P), F("reason", STRING, ONE, 0, 4, STRING, E|P),
+    F("rule", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_218[] = {
-    F("lastTransitionTime", STRING, ONE, 0), F("message", STRING, ONE, 0),
-    F("reason", STRING, ONE, 0), F("status", STRING, ONE, 0), F("type", STRING, ONE, 0),
+    F("scale", MESSAGE, ONE, 220, 2, MESSAGE, E|P), F("status", MESSAGE, ONE, 219, 1, MESSAGE, E|P),
 };
 static const struct schema_field fields_219[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 220), F("status", MESSAGE, ONE, 229),
-};
-static const struct schema_field fields_220[] = {
-    F("concurrencyPolicy", STRING, ONE, 0), F("failedJobsHistoryLimit", INT, ONE, 0),
-    F("jobTemplate", MESSAGE, ONE, 221), F("schedule", STRING, ONE, 0),
-    F("startingDeadlineSeconds", INT, ONE, 0), F("successfulJobsHistoryLimit", INT, ONE, 0),
-    F("suspend", BOOL, ONE, 0), F("timeZone", STRING, ONE, 0),
-};
-static const struct schema_field fields_221[] = {
-    F("metadata", MESSAGE, ONE, 1), F("spec", MESSAGE, ONE, 222),
-};
-static const struct schema_field fields_222[] = {
-    F("activeDeadlineSeconds", INT, ONE, 0), F("backoffLimit", INT, ONE, 0),
-    F("backoffLimitPerIndex", INT, ONE, 0), F("completionMode", STRING, ONE, 0),
-    F("completions", INT, ONE, 0), F("managedBy", STRING, ONE, 0),
-    F("manualSelector", BOOL, ONE, 0), F("maxFailedIndexes", INT, ONE, 0),
-    F("parallelism", INT, ONE, 0), F("podFailurePolicy", MESSAGE, ONE, 223),
-    F("podReplacementPolicy", STRING, ONE, 0), F("selector", MESSAGE, ONE, 65),
-    F("successPolicy", MESSAGE, ONE, 227), F("suspend", BOOL, ONE, 0),
-    F("template", MESSAGE, ONE, 182), F("ttlSecondsAfterFinished", INT, ONE, 0),
-};
-static const struct schema_field fields_223[] = {
-    F("rules", MESSAGE, LIST, 224),
-};
-static const struct schema_field fields_224[] = {
-    F("action", STRING, ONE, 0), F("onExitCodes", MESSAGE, ONE, 225),
-    F("onPodConditions", MESSAGE, LIST, 226),
-};
-static const struct schema_field fields_225[] = {
-    F("containerName", STRING, ONE, 0), F("operator", STRING, ONE, 0), F("values", INT, LIST, 0),
-};
-static const struct schema_field fields_226[] = {
-    F("status", STRING, ONE, 0), F("type", STRING, ONE, 0),
-};
-static const struct schema_field fields_227[] = {
-    F("rules", MESSAGE, LIST, 228),
-};
-static const struct schema_field fields_228[] = {
-    F("succeededCount", INT, ONE, 0), F("succeededIndexes", STRING, ONE, 0),
-};
-static const struct schema_field fields_229[] = {
-    F("active", MESSAGE, LIST, 4), F("lastScheduleTime", STRING, ONE, 0),
-    F("lastSuccessfulTime", STRING, ONE, 0),
-};
-static const struct schema_field fields_230[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 222), F("status", MESSAGE, ONE, 231),
-};
-static const struct schema_field fields_231[] = {
-    F("active", INT, ONE, 0), F("completedIndexes", STRING, ONE, 0),
-    F("completionTime", STRING, ONE, 0), F("conditions", MESSAGE, LIST, 232),
-    F("failed", INT, ONE, 0), F("failedIndexes", STRING, ONE, 0), F("ready", INT, ONE, 0),
-    F("startTime", STRING, ONE, 0), F("succeeded", INT, ONE, 0), F("terminating", INT, ONE, 0),
-    F("uncountedTerminatedPods", MESSAGE, ONE, 233),
-};
-static const struct schema_field fields_232[] = {
-    F("lastProbeTime", STRING, ONE, 0), F("lastTransitionTime", STRING, ONE, 0),
-    F("message", STRING, ONE, 0), F("reason", STRING, ONE, 0), F("status", STRING, ONE, 0),
-    F("type", STRING, ONE, 0),
-};
-static const struct schema_field fields_233[] = {
-    F("failed", STRING, LIST, 0), F("succeeded", STRING, LIST, 0),
-};
-static const struct schema_field fields_234[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 235),
-};
-static const struct schema_field fields_235[] = {
-    F("acquireTime", STRING, ONE, 0), F("holderIdentity", STRING, ONE, 0),
-    F("leaseDurationSeconds", INT, ONE, 0), F("leaseTransitions", INT, ONE, 0),
-    F("preferredHolder", STRING, ONE, 0), F("renewTime", STRING, ONE, 0),
-    F("strategy", STRING, ONE, 0),
-};
-static const struct schema_field fields_236[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 237),
-};
-static const struct schema_field fields_237[] = {
-    F("binaryVersion", STRING, ONE, 0), F("emulationVersion", STRING, ONE, 0),
-    F("leaseName", STRING, ONE, 0), F("pingTime", STRING, ONE, 0), F("renewTime", STRING, ONE, 0),
-    F("strategy", STRING, ONE, 0),
-};
-static const struct schema_field fields_238[] = {
-    F("action", STRING, ONE, 0), F("apiVersion", STRING, ONE, 0), F("deprecatedCount", INT, ONE, 0),
-    F("deprecatedFirstTimestamp", STRING, ONE, 0), F("deprecatedLastTimestamp", STRING, ONE, 0),
-    F("deprecatedSource", MESSAGE, ONE, 6), F("eventTime", STRING, ONE, 0),
-    F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1), F("note", STRING, ONE, 0),
-    F("reason", STRING, ONE, 0), F("regarding", MESSAGE, ONE, 4), F("related", MESSAGE, ONE, 4),
-    F("reportingController", STRING, ONE, 0), F("reportingInstance", STRING, ONE, 0),
-    F("series", MESSAGE, ONE, 239), F("type", STRING, ONE, 0),
-};
-static const struct schema_field fields_239[] = {
-    F("count", INT, ONE, 0), F("lastObservedTime", STRING, ONE, 0),
-};
-static const struct schema_field fields_240[] = {
-    F("apiVersion", STRING, ONE, 0), F("handler", STRING, ONE, 0), F("kind", STRING, ONE, 0),
-    F("metadata", MESSAGE, ONE, 1), F("overhead", MESSAGE, ONE, 241),
-    F("scheduling", MESSAGE, ONE, 242),
-};
-static const struct schema_field fields_241[] = {
-    F("podFixed", QUANTITY, MAP, 0),
-};
-static const struct schema_field fields_242[] = {
-    F("nodeSelector", STRING, MAP, 0), F("tolerations", MESSAGE, LIST, 150),
-};
-static const struct schema_field fields_243[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 244), F("status", MESSAGE, ONE, 245),
-};
-static const struct schema_field fields_244[] = {
-    F("maxUnavailable", INT_OR_STRING, ONE, 0), F("minAvailable", INT_OR_STRING, ONE, 0),
-    F("selector", MESSAGE, ONE, 65), F("unhealthyPodEvictionPolicy", STRING, ONE, 0),
-};
-static const struct schema_field fields_245[] = {
-    F("conditions", MESSAGE, LIST, 194), F("currentHealthy", INT, ONE, 0),
-    F("desiredHealthy", INT, ONE, 0), F("disruptedPods", STRING, MAP, 0),
-    F("disruptionsAllowed", INT, ONE, 0), F("expectedPods", INT, ONE, 0),
-    F("observedGeneration", INT, ONE, 0),
-};
-static const struct schema_field fields_246[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 247),
-};
-static const struct schema_field fields_247[] = {
-    F("config", MESSAGE, LIST, 250), F("extendedResourceName", STRING, ONE, 0),
-    F("selectors", MESSAGE, LIST, 248),
-};
-static const struct schema_field fields_248[] = {
-    F("cel", MESSAGE, ONE, 249),
-};
-static const struct schema_field fields_249[] = {
-    F("expression", STRING, ONE, 0),
-};
-static const struct schema_field fields_250[] = {
-    F("opaque", MESSAGE, ONE, 251),
-};
-static const struct schema_field fields_251[] = {
-    F("driver", STRING, ONE, 0), F("parameters", ANY, ONE, 0),
-};
-static const struct schema_field fields_252[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 253), F("status", MESSAGE, ONE, 262),
-};
-static const struct schema_field fields_253[] = {
-    F("devices", MESSAGE, ONE, 254),
-};
-static const struct schema_field fields_254[] = {
-    F("config", MESSAGE, LIST, 261), F("constraints", MESSAGE, LIST, 260),
-    F("requests", MESSAGE, LIST, 255),
-};
-static const struct schema_field fields_255[] = {
-    F("exactly", MESSAGE, ONE, 256), F("firstAvailable", MESSAGE, LIST, 259),
-    F("name", STRING, ONE, 0),
-};
-static const struct schema_field fields_256[] = {
-    F("adminAccess", BOOL, ONE, 0), F("allocationMode", STRING, ONE, 0),
-    F("capacity", MESSAGE, ONE, 258), F("count", INT, ONE, 0), F("deviceClassName", STRING, ONE, 0),
-    F("selectors", MESSAGE, LIST, 248), F("tolerations", MESSAGE, LIST, 257),
-};
-static const struct schema_field fields_257[] = {
-    F("effect", STRING, ONE, 0), F("key", STRING, ONE, 0), F("operator", STRING, ONE, 0),
-    F("tolerationSeconds", INT, ONE, 0), F("value", STRING, ONE, 0),
-};
-static const struct schema_field fields_258[] = {
-    F("requests", QUANTITY, MAP, 0),
-};
-static const struct schema_field fields_259[] = {
-    F("allocationMode", STRING, ONE, 0), F("capacity", MESSAGE, ONE, 258), F("count", INT, ONE, 0),
-    F("deviceClassName", STRING, ONE, 0), F("name", STRING, ONE, 0),
-    F("selectors", MESSAGE, LIST, 248), F("tolerations", MESSAGE, LIST, 257),
-};
-static const struct schema_field fields_260[] = {
-    F("distinctAttribute", STRING, ONE, 0), F("matchAttribute", STRING, ONE, 0),
-    F("requests", STRING, LIST, 0),
-};
-static const struct schema_field fields_261[] = {
-    F("opaque", MESSAGE, ONE, 251), F("requests", STRING, LIST, 0),
-};
-static const struct schema_field fields_262[] = {
-    F("allocation", MESSAGE, ONE, 263), F("devices", MESSAGE, LIST, 268),
-    F("reservedFor", MESSAGE, LIST, 267),
-};
-static const struct schema_field fields_263[] = {
-    F("allocationTimestamp", STRING, ONE, 0), F("devices", MESSAGE, ONE, 264),
-    F("nodeSelector", MESSAGE, ONE, 59),
-};
-static const struct schema_field fields_264[] = {
-    F("config", MESSAGE, LIST, 266), F("results", MESSAGE, LIST, 265),
-};
-static const struct schema_field fields_265[] = {
-    F("adminAccess", BOOL, ONE, 0), F("bindingConditions", STRING, LIST, 0),
-    F("bindingFailureConditions", STRING, LIST, 0), F("consumedCapacity", QUANTITY, MAP, 0),
-    F("device", STRING, ONE, 0), F("driver", STRING, ONE, 0), F("pool", STRING, ONE, 0),
-    F("request", STRING, ONE, 0), F("shareID", STRING, ONE, 0),
-    F("tolerations", MESSAGE, LIST, 257),
-};
-static const struct schema_field fields_266[] = {
-    F("opaque", MESSAGE, ONE, 251), F("requests", STRING, LIST, 0), F("source", STRING, ONE, 0),
-};
-static const struct schema_field fields_267[] = {
-    F("apiGroup", STRING, ONE, 0), F("name", STRING, ONE, 0), F("resource", STRING, ONE, 0),
-    F("uid", STRING, ONE, 0),
-};
-static const struct schema_field fields_268[] = {
-    F("conditions", MESSAGE, LIST, 194), F("data", ANY, ONE, 0), F("device", STRING, ONE, 0),
-    F("driver", STRING, ONE, 0), F("networkData", MESSAGE, ONE, 269), F("pool", STRING, ONE, 0),
-    F("shareID", STRING, ONE, 0),
-};
-static const struct schema_field fields_269[] = {
-    F("hardwareAddress", STRING, ONE, 0), F("interfaceName", STRING, ONE, 0),
-    F("ips", STRING, LIST, 0),
-};
-static const struct schema_field fields_270[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 271),
-};
-static const struct schema_field fields_271[] = {
-    F("metadata", MESSAGE, ONE, 1), F("spec", MESSAGE, ONE, 253),
-};
-static const struct schema_field fields_272[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 273),
-};
-static const struct schema_field fields_273[] = {
-    F("allNodes", BOOL, ONE, 0), F("devices", MESSAGE, LIST, 275), F("driver", STRING, ONE, 0),
-    F("nodeName", STRING, ONE, 0), F("nodeSelector", MESSAGE, ONE, 59),
-    F("perDeviceNodeSelection", BOOL, ONE, 0), F("pool", MESSAGE, ONE, 274),
-    F("sharedCounters", MESSAGE, LIST, 284),
-};
-static const struct schema_field fields_274[] = {
-    F("generation", INT, ONE, 0), F("name", STRING, ONE, 0), F("resourceSliceCount", INT, ONE, 0),
-};
-static const struct schema_field fields_275[] = {
-    F("allNodes", BOOL, ONE, 0), F("allowMultipleAllocations", BOOL, ONE, 0),
-    F("attributes", MESSAGE, MAP, 276), F("bindingConditions", STRING, LIST, 0),
-    F("bindingFailureConditions", STRING, LIST, 0), F("bindsToNode", BOOL, ONE, 0),
-    F("capacity", MESSAGE, MAP, 277), F("consumesCounters", MESSAGE, LIST, 280),
-    F("name", STRING, ONE, 0), F("nodeAllocatableResourceMappings", MESSAGE, MAP, 283),
-    F("nodeName", STRING, ONE, 0), F("nodeSelector", MESSAGE, ONE, 59),
-    F("taints", MESSAGE, LIST, 282),
-};
-static const struct schema_field fields_276[] = {
-    F("bool", BOOL, ONE, 0), F("bools", BOOL, LIST, 0), F("int", INT, ONE, 0),
-    F("ints", INT, LIST, 0), F("string", STRING, ONE, 0), F("strings", STRING, LIST, 0),
-    F("version", STRING, ONE, 0), F("versions", STRING, LIST, 0),
-};
-static const struct schema_field fields_277[] = {
-    F("requestPolicy", MESSAGE, ONE, 278), F("value", QUANTITY, ONE, 0),
-};
-static const struct schema_field fields_278[] = {
-    F("default", QUANTITY, ONE, 0), F("validRange", MESSAGE, ONE, 279),
-    F("validValues", QUANTITY, LIST, 0),
-};
-static const struct schema_field fields_279[] = {
-    F("max", QUANTITY, ONE, 0), F("min", QUANTITY, ONE, 0), F("step", QUANTITY, ONE, 0),
-};
-static const struct schema_field fields_280[] = {
-    F("counterSet", STRING, ONE, 0), F("counters", MESSAGE, MAP, 281),
-};
-static const struct schema_field fields_281[] = {
-    F("value", QUANTITY, ONE, 0),
-};
-static const struct schema_field fields_282[] = {
-    F("effect", STRING, ONE, 0), F("key", STRING, ONE, 0), F("timeAdded", STRING, ONE, 0),
-    F("value", STRING, ONE, 0),
-};
-static const struct schema_field fields_283[] = {
-    F("allocationMultiplier", QUANTITY, ONE, 0), F("capacityKey", STRING, ONE, 0),
-};
-static const struct schema_field fields_284[] = {
-    F("counters", MESSAGE, MAP, 281), F("name", STRING, ONE, 0),
-};
-static const struct schema_field fields_285[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 286), F("status", MESSAGE, ONE, 289),
-};
-static const struct schema_field fields_286[] = {
-    F("deviceSelector", MESSAGE, ONE, 287), F("taint", MESSAGE, ONE, 288),
-};
-static const struct schema_field fields_287[] = {
-    F("device", STRING, ONE, 0), F("driver", STRING, ONE, 0), F("pool", STRING, ONE, 0),
-};
-static const struct schema_field fields_288[] = {
-    F("effect", STRING, ONE, 0), F("key", STRING, ONE, 0), F("timeAdded", STRING, ONE, 0),
-    F("value", STRING, ONE, 0),
-};
-static const struct schema_field fields_289[] = {
-    F("conditions", MESSAGE, LIST, 194),
-};
-static const struct schema_field fields_290[] = {
-    F("apiVersion", STRING, ONE, 0), F("description", STRING, ONE, 0),
-    F("globalDefault", BOOL, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("preemptionPolicy", STRING, ONE, 0), F("value", INT, ONE, 0),
-};
-static const struct schema_field fields_291[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 292), F("status", MESSAGE, ONE, 301),
-};
-static const struct schema_field fields_292[] = {
-    F("disruptionMode", STRING, ONE, 0), F("podGroupTemplateRef", MESSAGE, ONE, 293),
-    F("priority", INT, ONE, 0), F("priorityClassName", STRING, ONE, 0),
-    F("resourceClaims", MESSAGE, LIST, 300), F("schedulingConstraints", MESSAGE, ONE, 298),
-    F("schedulingPolicy", MESSAGE, ONE, 295),
-};
-static const struct schema_field fields_293[] = {
-    F("workload", MESSAGE, ONE, 294),
-};
-static const struct schema_field fields_294[] = {
-    F("podGroupTemplateName", STRING, ONE, 0), F("workloadName", STRING, ONE, 0),
-};
-static const struct schema_field fields_295[] = {
-    F("basic", MESSAGE, ONE, 296), F("gang", MESSAGE, ONE, 297),
-};
-static const struct schema_field fields_296[] = {
    
 };
+static const struct schema_field fields_220[] = {
+    F("labelSelectorPath", STRING, ONE, 0, 3, STRING, E|P),
+    F("specReplicasPath", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("statusReplicasPath", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_221[] = {
+    F("description", STRING, ONE, 0, 4, STRING, E), F("format", STRING, ONE, 0, 3, STRING, E),
+    F("jsonPath", STRING, ONE, 0, 6, STRING, R, .preset = "\"\""),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("priority", INT, ONE, 0, 5, INT32, E),
+    F("type", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_222[] = {
+    F("jsonPath", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_223[] = {
+    F("strategy", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("webhook", MESSAGE, ONE, 224, 2, MESSAGE, E|P),
+};
+static const struct schema_field fields_224[] = {
+    F("clientConfig", MESSAGE, ONE, 225, 2, MESSAGE, E|P),
+    F("conversionReviewVersions", STRING, LIST, 0, 3, STRING, R, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_225[] = {
+    F("caBundle", STRING, ONE, 0, 2, BYTES, E), F("service", MESSAGE, ONE, 226, 1, MESSAGE, E|P),
+    F("url", STRING, ONE, 0, 3, STRING, E|P),
+};
+static const struct schema_field fields_226[] = {
+    F("name", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("namespace", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("path", STRING, ONE, 0, 3, STRING, E|P), F("port", INT, ONE, 0, 4, INT32, E|P),
+};
+static const struct schema_field fields_227[] = {
+    F("acceptedNames", MESSAGE, ONE, 212, 2, MESSAGE, 0),
+    F("conditions", MESSAGE, LIST, 228, 1, MESSAGE, 0, .merge = SCHEMA_MERGE_MAP, .keys = "type"),
+    F("observedGeneration", INT, ONE, 0, 4, VARINT, E),
+    F("storedVersions", STRING, LIST, 0, 3, STRING, 0, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_228[] = {
+    F("lastTransitionTime", STRING, ONE, 0, 3, TIME, E), F("message", STRING, ONE, 0, 5, STRING, E),
+    F("observedGeneration", INT, ONE, 0, 6, VARINT, E), F("reason", STRING, ONE, 0, 4, STRING, E),
+    F("status", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_229[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("data", ANY, ONE, 0, 2, RAW, E),
+    F("kind", STRING, ONE, 0, 0, NONE, E), F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E),
+    F("revision", INT, ONE, 0, 3, VARINT, R, .preset = "0"),
+};
+static const struct schema_field fields_230[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 231, 2, MESSAGE, E),
+    F("status", MESSAGE, ONE, 234, 3, MESSAGE, E),
+};
+static const struct schema_field fields_231[] = {
+    F("minReadySeconds", INT, ONE, 0, 4, INT32, E),
+    F("revisionHistoryLimit", INT, ONE, 0, 6, INT32, E|P),
+    F("selector", MESSAGE, ONE, 65, 1, MESSAGE, P|R, .merge = SCHEMA_MERGE_ATOMIC),
+    F("template", MESSAGE, ONE, 182, 2, MESSAGE, R),
+    F("updateStrategy", MESSAGE, ONE, 232, 3, MESSAGE, E),
+};
+static const struct schema_field fields_232[] = {
+    F("rollingUpdate", MESSAGE, ONE, 233, 2, MESSAGE, E|P), F("type", STRING, ONE, 0, 1, STRING, E),
+};
+static const struct schema_field fields_233[] = {
+    F("maxSurge", INT_OR_STRING, ONE, 0, 2, INT_OR_STRING, E|P),
+    F("maxUnavailable", INT_OR_STRING, ONE, 0, 1, INT_OR_STRING, E|P),
+};
+static const struct schema_field fields_234[] = {
+    F("collisionCount", INT, ONE, 0, 9, INT32, E|P),
+    F("conditions", MESSAGE, LIST, 235, 10, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "type", .patch_key = "type"),
+    F("currentNumberScheduled", INT, ONE, 0, 1, INT32, R, .preset = "0"),
+    F("desiredNumberScheduled", INT, ONE, 0, 3, INT32, R, .preset = "0"),
+    F("numberAvailable", INT, ONE, 0, 7, INT32, E),
+    F("numberMisscheduled", INT, ONE, 0, 2, INT32, R, .preset = "0"),
+    F("numberReady", INT, ONE, 0, 4, INT32, R, .preset = "0"),
+    F("numberUnavailable", INT, ONE, 0, 8, INT32, E),
+    F("observedGeneration", INT, ONE, 0, 5, VARINT, E),
+    F("updatedNumberScheduled", INT, ONE, 0, 6, INT32, E),
+};
+static const struct schema_field fields_235[] = {
+    F("lastTransitionTime", STRING, ONE, 0, 3, TIME, E), F("message", STRING, ONE, 0, 5, STRING, E),
+    F("reason", STRING, ONE, 0, 4, STRING, E),
+    F("status", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_236[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 237, 2, MESSAGE, E),
+    F("status", MESSAGE, ONE, 240, 3, MESSAGE, E),
+};
+static const struct schema_field fields_237[] = {
+    F("minReadySeconds", INT, ONE, 0, 5, INT32, E), F("paused", BOOL, ONE, 0, 7, BOOL, E),
+    F("progressDeadlineSeconds", INT, ONE, 0, 9, INT32, E|P),
+    F("replicas", INT, ONE, 0, 1, INT32, E|P),
+    F("revisionHistoryLimit", INT, ONE, 0, 6, INT32, E|P),
+    F("selector", MESSAGE, ONE, 65, 2, MESSAGE, P|R, .merge = SCHEMA_MERGE_ATOMIC),
+    F("strategy", MESSAGE, ONE, 238, 4, MESSAGE, E|M),
+    F("template", MESSAGE, ONE, 182, 3, MESSAGE, R),
+};
+static const struct schema_field fields_238[] = {
+    F("rollingUpdate", MESSAGE, ONE, 239, 2, MESSAGE, E|P), F("type", STRING, ONE, 0, 1, STRING, E),
+};
+static const struct schema_field fields_239[] = {
+    F("maxSurge", INT_OR_STRING, ONE, 0, 2, INT_OR_STRING, E|P),
+    F("maxUnavailable", INT_OR_STRING, ONE, 0, 1, INT_OR_STRING, E|P),
+};
+static const struct schema_field fields_240[] = {
+    F("availableReplicas", INT, ONE, 0, 4, INT32, E),
+    F("collisionCount", INT, ONE, 0, 8, INT32, E|P),
+    F("conditions", MESSAGE, LIST, 241, 6, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "type", .patch_key = "type"),
+    F("observedGeneration", INT, ONE, 0, 1, VARINT, E),
+    F("readyReplicas", INT, ONE, 0, 7, INT32, E), F("replicas", INT, ONE, 0, 2, INT32, E),
+    F("terminatingReplicas", INT, ONE, 0, 9, INT32, E|P),
+    F("unavailableReplicas", INT, ONE, 0, 5, INT32, E),
+    F("updatedReplicas", INT, ONE, 0, 3, INT32, E),
+};
+static const struct schema_field fields_241[] = {
+    F("lastTransitionTime", STRING, ONE, 0, 7, TIME, E),
+    F("lastUpdateTime", STRING, ONE, 0, 6, TIME, E), F("message", STRING, ONE, 0, 5, STRING, E),
+    F("reason", STRING, ONE, 0, 4, STRING, E),
+    F("status", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_242[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 243, 2, MESSAGE, E),
+    F("status", MESSAGE, ONE, 244, 3, MESSAGE, E),
+};
+static const struct schema_field fields_243[] = {
+    F("minReadySeconds", INT, ONE, 0, 4, INT32, E), F("replicas", INT, ONE, 0, 1, INT32, E|P),
+    F("selector", MESSAGE, ONE, 65, 2, MESSAGE, P|R, .merge = SCHEMA_MERGE_ATOMIC),
+    F("template", MESSAGE, ONE, 182, 3, MESSAGE, E),
+};
+static const struct schema_field fields_244[] = {
+    F("availableReplicas", INT, ONE, 0, 5, INT32, E),
+    F("conditions", MESSAGE, LIST, 245, 6, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "type", .patch_key = "type"),
+    F("fullyLabeledReplicas", INT, ONE, 0, 2, INT32, E),
+    F("observedGeneration", INT, ONE, 0, 3, VARINT, E),
+    F("readyReplicas", INT, ONE, 0, 4, INT32, E),
+    F("replicas", INT, ONE, 0, 1, INT32, R, .preset = "0"),
+    F("terminatingReplicas", INT, ONE, 0, 7, INT32, E|P),
+};
+static const struct schema_field fields_245[] = {
+    F("lastTransitionTime", STRING, ONE, 0, 3, TIME, E), F("message", STRING, ONE, 0, 5, STRING, E),
+    F("reason", STRING, ONE, 0, 4, STRING, E),
+    F("status", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_246[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 247, 2, MESSAGE, E),
+    F("status", MESSAGE, ONE, 252, 3, MESSAGE, E),
+};
+static const struct schema_field fields_247[] = {
+    F("minReadySeconds", INT, ONE, 0, 9, INT32, E),
+    F("ordinals", MESSAGE, ONE, 251, 11, MESSAGE, E|P),
+    F("persistentVolumeClaimRetentionPolicy", MESSAGE, ONE, 250, 10, MESSAGE, E|P),
+    F("podManagementPolicy", STRING, ONE, 0, 6, STRING, E),
+    F("replicas", INT, ONE, 0, 1, INT32, E|P),
+    F("revisionHistoryLimit", INT, ONE, 0, 8, INT32, E|P),
+    F("selector", MESSAGE, ONE, 65, 2, MESSAGE, P|R, .merge = SCHEMA_MERGE_ATOMIC),
+    F("serviceName", STRING, ONE, 0, 5, STRING, 0, .preset = "\"\""),
+    F("template", MESSAGE, ONE, 182, 3, MESSAGE, R),
+    F("updateStrategy", MESSAGE, ONE, 248, 7, MESSAGE, E),
+    F("volumeClaimTemplates", MESSAGE, LIST, 63, 4, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_248[] = {
+    F("rollingUpdate", MESSAGE, ONE, 249, 2, MESSAGE, E|P), F("type", STRING, ONE, 0, 1, STRING, E),
+};
+static const struct schema_field fields_249[] = {
+    F("maxUnavailable", INT_OR_STRING, ONE, 0, 2, INT_OR_STRING, E|P),
+    F("partition", INT, ONE, 0, 1, INT32, E|P),
+};
+static const struct schema_field fields_250[] = {
+    F("whenDeleted", STRING, ONE, 0, 1, STRING, E), F("whenScaled", STRING, ONE, 0, 2, STRING, E),
+};
+static const struct schema_field fields_251[] = {
+    F("start", INT, ONE, 0, 1, INT32, 0, .preset = "0"),
+};
+static const struct schema_field fields_252[] = {
+    F("availableReplicas", INT, ONE, 0, 11, INT32, 0, .preset = "0"),
+    F("collisionCount", INT, ONE, 0, 9, INT32, E|P),
+    F("conditions", MESSAGE, LIST, 253, 10, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "type", .patch_key = "type"),
+    F("currentReplicas", INT, ONE, 0, 4, INT32, E),
+    F("currentRevision", STRING, ONE, 0, 6, STRING, E),
+    F("observedGeneration", INT, ONE, 0, 1, VARINT, E),
+    F("readyReplicas", INT, ONE, 0, 3, INT32, E),
+    F("replicas", INT, ONE, 0, 2, INT32, R, .preset = "0"),
+    F("updateRevision", STRING, ONE, 0, 7, STRING, E),
+    F("updatedReplicas", INT, ONE, 0, 5, INT32, E),
+};
+static const struct schema_field fields_253[] = {
+    F("lastTransitionTime", STRING, ONE, 0, 3, TIME, E), F("message", STRING, ONE, 0, 5, STRING, E),
+    F("reason", STRING, ONE, 0, 4, STRING, E),
+    F("status", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_254[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("status", MESSAGE, ONE, 255, 2, MESSAGE, E),
+};
+static const struct schema_field fields_255[] = {
+    F("userInfo", MESSAGE, ONE, 256, 1, MESSAGE, E),
+};
+static const struct schema_field fields_256[] = {
+    F("extra", ANY, MAP, 0, 4, STRING_LIST, E),
+    F("groups", STRING, LIST, 0, 3, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("uid", STRING, ONE, 0, 2, STRING, E), F("username", STRING, ONE, 0, 1, STRING, E),
+};
+static const struct schema_field fields_257[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 258, 2, MESSAGE, 0),
+    F("status", MESSAGE, ONE, 260, 3, MESSAGE, E),
+};
+static const struct schema_field fields_258[] = {
+    F("audiences", STRING, LIST, 0, 1, STRING, 0, .merge = SCHEMA_MERGE_ATOMIC),
+    F("boundObjectRef", MESSAGE, ONE, 259, 3, MESSAGE, P),
+    F("expirationSeconds", INT, ONE, 0, 4, VARINT, P),
+};
+static const struct schema_field fields_259[] = {
+    F("apiVersion", STRING, ONE, 0, 2, STRING, E), F("kind", STRING, ONE, 0, 1, STRING, E),
+    F("name", STRING, ONE, 0, 3, STRING, E), F("uid", STRING, ONE, 0, 4, STRING, E),
+};
+static const struct schema_field fields_260[] = {
+    F("expirationTimestamp", STRING, ONE, 0, 2, TIME, 0),
+    F("token", STRING, ONE, 0, 1, STRING, 0, .preset = "\"\""),
+};
+static const struct schema_field fields_261[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 262, 2, MESSAGE, R),
+    F("status", MESSAGE, ONE, 263, 3, MESSAGE, E),
+};
+static const struct schema_field fields_262[] = {
+    F("audiences", STRING, LIST, 0, 2, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("token", STRING, ONE, 0, 1, STRING, E|R),
+};
+static const struct schema_field fields_263[] = {
+    F("audiences", STRING, LIST, 0, 4, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("authenticated", BOOL, ONE, 0, 1, BOOL, E), F("error", STRING, ONE, 0, 3, STRING, E),
+    F("user", MESSAGE, ONE, 256, 2, MESSAGE, E),
+};
+static const struct schema_field fields_264[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 265, 2, MESSAGE, R),
+    F("status", MESSAGE, ONE, 271, 3, MESSAGE, E),
+};
+static const struct schema_field fields_265[] = {
+    F("extra", ANY, MAP, 0, 5, STRING_LIST, E),
+    F("groups", STRING, LIST, 0, 4, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("nonResourceAttributes", MESSAGE, ONE, 270, 2, MESSAGE, E|P),
+    F("resourceAttributes", MESSAGE, ONE, 266, 1, MESSAGE, E|P),
+    F("uid", STRING, ONE, 0, 6, STRING, E), F("user", STRING, ONE, 0, 3, STRING, E),
+};
+static const struct schema_field fields_266[] = {
+    F("fieldSelector", MESSAGE, ONE, 267, 8, MESSAGE, E|P),
+    F("group", STRING, ONE, 0, 3, STRING, E),
+    F("labelSelector", MESSAGE, ONE, 269, 9, MESSAGE, E|P), F("name", STRING, ONE, 0, 7, STRING, E),
+    F("namespace", STRING, ONE, 0, 1, STRING, E), F("resource", STRING, ONE, 0, 5, STRING, E),
+    F("subresource", STRING, ONE, 0, 6, STRING, E), F("verb", STRING, ONE, 0, 2, STRING, E),
+    F("version", STRING, ONE, 0, 4, STRING, E),
+};
+static const struct schema_field fields_267[] = {
+    F("rawSelector", STRING, ONE, 0, 1, STRING, E),
+    F("requirements", MESSAGE, LIST, 268, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_268[] = {
+    F("key", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("operator", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("values", STRING, LIST, 0, 3, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_269[] = {
+    F("rawSelector", STRING, ONE, 0, 1, STRING, E),
+    F("requirements", MESSAGE, LIST, 66, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_270[] = {
+    F("path", STRING, ONE, 0, 1, STRING, E), F("verb", STRING, ONE, 0, 2, STRING, E),
+};
+static const struct schema_field fields_271[] = {
+    F("allowed", BOOL, ONE, 0, 1, BOOL, R, .preset = "false"),
+    F("denied", BOOL, ONE, 0, 4, BOOL, E), F("evaluationError", STRING, ONE, 0, 3, STRING, E),
+    F("reason", STRING, ONE, 0, 2, STRING, E),
+};
+static const struct schema_field fields_272[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 273, 2, MESSAGE, R),
+    F("status", MESSAGE, ONE, 271, 3, MESSAGE, E),
+};
+static const struct schema_field fields_273[] = {
+    F("nonResourceAttributes", MESSAGE, ONE, 270, 2, MESSAGE, E|P),
+    F("resourceAttributes", MESSAGE, ONE, 266, 1, MESSAGE, E|P),
+};
+static const struct schema_field fields_274[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 275, 2, MESSAGE, R),
+    F("status", MESSAGE, ONE, 276, 3, MESSAGE, E),
+};
+static const struct schema_field fields_275[] = {
+    F("namespace", STRING, ONE, 0, 1, STRING, E),
+};
+static const struct schema_field fields_276[] = {
+    F("evaluationError", STRING, ONE, 0, 4, STRING, E),
+    F("incomplete", BOOL, ONE, 0, 3, BOOL, R, .preset = "false"),
+    F("nonResourceRules", MESSAGE, LIST, 278, 2, MESSAGE, R, .merge = SCHEMA_MERGE_ATOMIC),
+    F("resourceRules", MESSAGE, LIST, 277, 1, MESSAGE, R, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_277[] = {
+    F("apiGroups", STRING, LIST, 0, 2, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("resourceNames", STRING, LIST, 0, 4, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("resources", STRING, LIST, 0, 3, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("verbs", STRING, LIST, 0, 1, STRING, R, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_278[] = {
+    F("nonResourceURLs", STRING, LIST, 0, 2, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("verbs", STRING, LIST, 0, 1, STRING, R, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_279[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 265, 2, MESSAGE, R),
+    F("status", MESSAGE, ONE, 271, 3, MESSAGE, E),
+};
+static const struct schema_field fields_280[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 281, 2, MESSAGE, E|R),
+    F("status", MESSAGE, ONE, 283, 3, MESSAGE, E),
+};
+static const struct schema_field fields_281[] = {
+    F("maxReplicas", INT, ONE, 0, 3, INT32, R, .preset = "0"),
+    F("minReplicas", INT, ONE, 0, 2, INT32, E|P),
+    F("scaleTargetRef", MESSAGE, ONE, 282, 1, MESSAGE, R, .merge = SCHEMA_MERGE_ATOMIC),
+    F("targetCPUUtilizationPercentage", INT, ONE, 0, 4, INT32, E|P),
+};
+static const struct schema_field fields_282[] = {
+    F("apiVersion", STRING, ONE, 0, 3, STRING, E),
+    F("kind", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("name", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_283[] = {
+    F("currentCPUUtilizationPercentage", INT, ONE, 0, 5, INT32, E|P),
+    F("currentReplicas", INT, ONE, 0, 3, INT32, R, .preset = "0"),
+    F("desiredReplicas", INT, ONE, 0, 4, INT32, R, .preset = "0"),
+    F("lastScaleTime", STRING, ONE, 0, 2, TIME, E|P),
+    F("observedGeneration", INT, ONE, 0, 1, VARINT, E|P),
+};
+static const struct schema_field fields_284[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 285, 2, MESSAGE, E),
+    F("status", MESSAGE, ONE, 286, 3, MESSAGE, E),
+};
+static const struct schema_field fields_285[] = {
+    F("replicas", INT, ONE, 0, 1, INT32, E, .preset = "0"),
+};
+static const struct schema_field fields_286[] = {
+    F("replicas", INT, ONE, 0, 1, INT32, R, .preset = "0"),
+    F("selector", STRING, ONE, 0, 2, STRING, E),
+};
+static const struct schema_field fields_287[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 288, 2, MESSAGE, E|R),
+    F("status", MESSAGE, ONE, 301, 3, MESSAGE, E),
+};
+static const struct schema_field fields_288[] = {
+    F("behavior", MESSAGE, ONE, 298, 5, MESSAGE, E|P),
+    F("maxReplicas", INT, ONE, 0, 3, INT32, R, .preset = "0"),
+    F("metrics", MESSAGE, LIST, 290, 4, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("minReplicas", INT, ONE, 0, 2, INT32, E|P),
+    F("scaleTargetRef", MESSAGE, ONE, 289, 1, MESSAGE, R),
+};
+static const struct schema_field fields_289[] = {
+    F("apiVersion", STRING, ONE, 0, 3, STRING, E),
+    F("kind", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("name", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_290[] = {
+    F("containerResource", MESSAGE, ONE, 296, 7, MESSAGE, E|P),
+    F("external", MESSAGE, ONE, 297, 5, MESSAGE, E|P),
+    F("object", MESSAGE, ONE, 291, 2, MESSAGE, E|P), F("pods", MESSAGE, ONE, 294, 3, MESSAGE, E|P),
+    F("resource", MESSAGE, ONE, 295, 4, MESSAGE, E|P),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_291[] = {
+    F("describedObject", MESSAGE, ONE, 289, 1, MESSAGE, R),
+    F("metric", MESSAGE, ONE, 293, 3, MESSAGE, R), F("target", MESSAGE, ONE, 292, 2, MESSAGE, R),
+};
+static const struct schema_field fields_292[] = {
+    F("averageUtilization", INT, ONE, 0, 4, INT32, E|P),
+    F("averageValue", QUANTITY, ONE, 0, 3, QUANTITY, E|P),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("value", QUANTITY, ONE, 0, 2, QUANTITY, E|P),
+};
+static const struct schema_field fields_293[] = {
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("selector", MESSAGE, ONE, 65, 2, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_294[] = {
+    F("metric", MESSAGE, ONE, 293, 1, MESSAGE, R), F("target", MESSAGE, ONE, 292, 2, MESSAGE, R),
+};
+static const struct schema_field fields_295[] = {
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("target", MESSAGE, ONE, 292, 2, MESSAGE, R),
+};
+static const struct schema_field fields_296[] = {
+    F("container", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("target", MESSAGE, ONE, 292, 2, MESSAGE, R),
+};
 static const struct schema_field fields_297[] = {
-    F("minCount", INT, ONE, 0),
+    F("metric", MESSAGE, ONE, 293, 1, MESSAGE, R), F("target", MESSAGE, ONE, 292, 2, MESSAGE, R),
 };
 static const struct schema_field fields_298[] = {
-    F("topology", MESSAGE, LIST, 299),
+    F("scaleDown", MESSAGE, ONE, 299, 2, MESSAGE, E|P),
+    F("scaleUp", MESSAGE, ONE, 299, 1, MESSAGE, E|P),
 };
 static const struct schema_field fields_299[] = {
-    F("key", STRING, ONE, 0),
+    F("policies", MESSAGE, LIST, 300, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("selectPolicy", STRING, ONE, 0, 1, STRING, E|P),
+    F("stabilizationWindowSeconds", INT, ONE, 0, 3, INT32, E|P),
+    F("tolerance", QUANTITY, ONE, 0, 4, QUANTITY, E|P),
 };
 static const struct schema_field fields_300[] = {
-    F("name", STRING, ONE, 0), F("resourceClaimName", STRING, ONE, 0),
-    F("resourceClaimTemplateName", STRING, ONE, 0),
+    F("periodSeconds", INT, ONE, 0, 3, INT32, R, .preset = "0"),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("value", INT, ONE, 0, 2, INT32, R, .preset = "0"),
 };
 static const struct schema_field fields_301[] = {
-    F("conditions", MESSAGE, LIST, 194), F("resourceClaimStatuses", MESSAGE, LIST, 302),
+   
+    F("conditions", MESSAGE, LIST, 309, 6, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "type", .patch_key = "type"),
+    F("currentMetrics", MESSAGE, LIST, 302, 5, MESSAGE, 0, .merge = SCHEMA_MERGE_ATOMIC),
+    F("currentReplicas", INT, ONE, 0, 3, INT32, E),
+    F("desiredReplicas", INT, ONE, 0, 4, INT32, R, .preset = "0"),
+    F("lastScaleTime", STRING, ONE, 0, 2, TIME, E|P),
+    F("observedGeneration", INT, ONE, 0, 1, VARINT, E|P),
 };
 static const struct schema_field fields_302[] = {
-    F("name", STRING, ONE, 0), F("resourceClaimName", STRING, ONE, 0),
+    F("containerResource", MESSAGE, ONE, 307, 7, MESSAGE, E|P),
+    F("external", MESSAGE, ONE, 308, 5, MESSAGE, E|P),
+    F("object", MESSAGE, ONE, 303, 2, MESSAGE, E|P), F("pods", MESSAGE, ONE, 305, 3, MESSAGE, E|P),
+    F("resource", MESSAGE, ONE, 306, 4, MESSAGE, E|P),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_303[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 304),
+    F("current", MESSAGE, ONE, 304, 2, MESSAGE, R),
+    F("describedObject", MESSAGE, ONE, 289, 3, MESSAGE, R),
+    F("metric", MESSAGE, ONE, 293, 1, MESSAGE, R),
 };
 static const struct schema_field fields_304[] = {
-    F("controllerRef", MESSAGE, ONE, 305), F("podGroupTemplates", MESSAGE, LIST, 306),
+    F("averageUtilization", INT, ONE, 0, 3, INT32, E|P),
+    F("averageValue", QUANTITY, ONE, 0, 2, QUANTITY, E|P),
+    F("value", QUANTITY, ONE, 0, 1, QUANTITY, E|P),
 };
 static const struct schema_field fields_305[] = {
-    F("apiGroup", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("name", STRING, ONE, 0),
+    F("current", MESSAGE, ONE, 304, 2, MESSAGE, R), F("metric", MESSAGE, ONE, 293, 1, MESSAGE, R),
 };
 static const struct schema_field fields_306[] = {
-    F("disruptionMode", STRING, ONE, 0), F("name", STRING, ONE, 0), F("priority", INT, ONE, 0),
-    F("priorityClassName", STRING, ONE, 0), F("resourceClaims", MESSAGE, LIST, 300),
-    F("schedulingConstraints", MESSAGE, ONE, 298), F("schedulingPolicy", MESSAGE, ONE, 295),
+    F("current", MESSAGE, ONE, 304, 2, MESSAGE, R),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_307[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 308),
+    F("container", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
+    F("current", MESSAGE, ONE, 304, 2, MESSAGE, R),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_308[] = {
-    F("attachRequired", BOOL, ONE, 0), F("fsGroupPolicy", STRING, ONE, 0),
-    F("nodeAllocatableUpdatePeriodSeconds", INT, ONE, 0), F("podInfoOnMount", BOOL, ONE, 0),
-    F("preventPodSchedulingIfMissing", BOOL, ONE, 0), F("requiresRepublish", BOOL, ONE, 0),
-    F("seLinuxMount", BOOL, ONE, 0), F("serviceAccountTokenInSecrets", BOOL, ONE, 0),
-    F("storageCapacity", BOOL, ONE, 0), F("tokenRequests", MESSAGE, LIST, 309),
-    F("volumeLifecycleModes", STRING, LIST, 0),
+    F("current", MESSAGE, ONE, 304, 2, MESSAGE, R), F("metric", MESSAGE, ONE, 293, 1, MESSAGE, R),
 };
 static const struct schema_field fields_309[] = {
-    F("audience", STRING, ONE, 0), F("expirationSeconds", INT, ONE, 0),
+    F("lastTransitionTime", STRING, ONE, 0, 3, TIME, E), F("message", STRING, ONE, 0, 5, STRING, E),
+    F("reason", STRING, ONE, 0, 4, STRING, E),
+    F("status", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_310[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 311),
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 311, 2, MESSAGE, E|R),
+    F("status", MESSAGE, ONE, 320, 3, MESSAGE, E),
 };
 static const struct schema_field fields_311[] = {
-    F("drivers", MESSAGE, LIST, 312),
+    F("concurrencyPolicy", STRING, ONE, 0, 3, STRING, E),
+    F("failedJobsHistoryLimit", INT, ONE, 0, 7, INT32, E|P),
+    F("jobTemplate", MESSAGE, ONE, 312, 5, MESSAGE, R),
+    F("schedule", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("startingDeadlineSeconds", INT, ONE, 0, 2, VARINT, E|P),
+    F("successfulJobsHistoryLimit", INT, ONE, 0, 6, INT32, E|P),
+    F("suspend", BOOL, ONE, 0, 4, BOOL, E|P), F("timeZone", STRING, ONE, 0, 8, STRING, E|P),
 };
 static const struct schema_field fields_312[] = {
-    F("allocatable", MESSAGE, ONE, 313), F("name", STRING, ONE, 0), F("nodeID", STRING, ONE, 0),
-    F("topologyKeys", STRING, LIST, 0),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 313, 2, MESSAGE, E),
 };
 static const struct schema_field fields_313[] = {
-    F("count", INT, ONE, 0),
+    F("activeDeadlineSeconds", INT, ONE, 0, 3, VARINT, E|P),
+    F("backoffLimit", INT, ONE, 0, 7, INT32, E|P),
+    F("backoffLimitPerIndex", INT, ONE, 0, 12, INT32, E|P),
+    F("completionMode", STRING, ONE, 0, 9, STRING, E|P),
+    F("completions", INT, ONE, 0, 2, INT32, E|P), F("managedBy", STRING, ONE, 0, 15, STRING, E|P),
+    F("manualSelector", BOOL, ONE, 0, 5, BOOL, E|P),
+    F("maxFailedIndexes", INT, ONE, 0, 13, INT32, E|P),
+    F("parallelism", INT, ONE, 0, 1, INT32, E|P),
+    F("podFailurePolicy", MESSAGE, ONE, 314, 11, MESSAGE, E|P),
+    F("podReplacementPolicy", STRING, ONE, 0, 14, STRING, E|P),
+    F("selector", MESSAGE, ONE, 65, 4, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("successPolicy", MESSAGE, ONE, 318, 16, MESSAGE, E|P),
+    F("suspend", BOOL, ONE, 0, 10, BOOL, E|P), F("template", MESSAGE, ONE, 182, 6, MESSAGE, R),
+    F("ttlSecondsAfterFinished", INT, ONE, 0, 8, INT32, E|P),
 };
 static const struct schema_field fields_314[] = {
-    F("apiVersion", STRING, ONE, 0), F("capacity", QUANTITY, ONE, 0), F("kind", STRING, ONE, 0),
-    F("maximumVolumeSize", QUANTITY, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("nodeTopology", MESSAGE, ONE, 65), F("storageClassName", STRING, ONE, 0),
+    F("rules", MESSAGE, LIST, 315, 1, MESSAGE, R, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_315[] = {
-    F("allowVolumeExpansion", BOOL, ONE, 0), F("allowedTopologies", MESSAGE, LIST, 316),
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("mountOptions", STRING, LIST, 0), F("parameters", STRING, MAP, 0),
-    F("provisioner", STRING, ONE, 0), F("reclaimPolicy", STRING, ONE, 0),
-    F("volumeBindingMode", STRING, ONE, 0),
+    F("action", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("onExitCodes", MESSAGE, ONE, 316, 2, MESSAGE, E|P),
+    F("onPodConditions", MESSAGE, LIST, 317, 3, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_316[] = {
-    F("matchLabelExpressions", MESSAGE, LIST, 317),
+    F("containerName", STRING, ONE, 0, 1, STRING, E|P),
+    F("operator", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("values", INT, LIST, 0, 3, INT32, R, .merge = SCHEMA_MERGE_SET),
 };
 static const struct schema_field fields_317[] = {
-    F("key", STRING, ONE, 0), F("values", STRING, LIST, 0),
+    F("status", STRING, ONE, 0, 2, STRING, 0, .preset = "\"\""),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
 };
 static const struct schema_field fields_318[] = {
-    F("apiVersion", STRING, ONE, 0), F("kind", STRING, ONE, 0), F("metadata", MESSAGE, ONE, 1),
-    F("spec", MESSAGE, ONE, 319), F("status", MESSAGE, ONE, 321),
+    F("rules", MESSAGE, LIST, 319, 1, MESSAGE, R, .merge = SCHEMA_MERGE_ATOMIC),
 };
 static const struct schema_field fields_319[] = {
-    F("attacher", STRING, ONE, 0), F("nodeName", STRING, ONE, 0), F("source", MESSAGE, ONE, 320),
+    F("succeededCount", INT, ONE, 0, 2, INT32, E|P),
+    F("succeededIndexes", STRING, ONE, 0, 1, STRING, E|P),
 };
 static const struct schema_field fields_320[] = {
-    F("inlineVolumeSpec", MESSAGE, ONE, 34), F("persistentVolumeName", STRING, ONE, 0),
+    F("active", MESSAGE, LIST, 4, 1, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("lastScheduleTime", STRING, ONE, 0, 4, TIME, E|P),
+    F("lastSuccessfulTime", STRING, ONE, 0, 5, TIME, E|P),
 };
 static const struct schema_field fields_321[] = {
-    F("attachError", MESSAGE, ONE, 322), F("attached", BOOL, ONE, 0),
-    F("attachmentMetadata", STRING, MAP, 0), F("detachError", MESSAGE, ONE, 322),
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 313, 2, MESSAGE, E),
+    F("status", MESSAGE, ONE, 322, 3, MESSAGE, E),
 };
 static const struct schema_field fields_322[] = {
-    F("errorCode", INT, ONE, 0), F("message", STRING, ONE, 0), F("time", STRING, ONE, 0),
+    F("active", INT, ONE, 0, 4, INT32, E), F("completedIndexes", STRING, ONE, 0, 7, STRING, E),
+    F("completionTime", STRING, ONE, 0, 3, TIME, E|P),
+    F("conditions", MESSAGE, LIST, 323, 1, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC, .patch_key = "type"),
+    F("failed", INT, ONE, 0, 6, INT32, E), F("failedIndexes", STRING, ONE, 0, 10, STRING, E|P),
+    F("ready", INT, ONE, 0, 9, INT32, E|P), F("startTime", STRING, ONE, 0, 2, TIME, E|P),
+    F("succeeded", INT, ONE, 0, 5, INT32, E), F("terminating", INT, ONE, 0, 11, INT32, E|P),
+    F("uncountedTerminatedPods", MESSAGE, ONE, 324, 8, MESSAGE, E|P),
+};
+static const struct schema_field fields_323[] = {
+    F("lastProbeTime", STRING, ONE, 0, 3, TIME, E),
+    F("lastTransitionTime", STRING, ONE, 0, 4, TIME, E), F("message", STRING, ONE, 0, 6, STRING, E),
+    F("reason", STRING, ONE, 0, 5, STRING, E),
+    F("status", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_324[] = {
+    F("failed", STRING, LIST, 0, 2, STRING, E, .merge = SCHEMA_MERGE_SET),
+    F("succeeded", STRING, LIST, 0, 1, STRING, E, .merge = SCHEMA_MERGE_SET),
+};
+static const struct schema_field fields_325[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 326, 2, MESSAGE, R),
+    F("status", MESSAGE, ONE, 327, 3, MESSAGE, E),
+};
+static const struct schema_field fields_326[] = {
+    F("expirationSeconds", INT, ONE, 0, 8, INT32, E|P), F("extra", ANY, MAP, 0, 6, STRING_LIST, E),
+    F("groups", STRING, LIST, 0, 4, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("request", STRING, ONE, 0, 1, BYTES, R),
+    F("signerName", STRING, ONE, 0, 7, STRING, R, .preset = "\"\""),
+    F("uid", STRING, ONE, 0, 3, STRING, E),
+    F("usages", STRING, LIST, 0, 5, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("username", STRING, ONE, 0, 2, STRING, E),
+};
+static const struct schema_field fields_327[] = {
+    F("certificate", STRING, ONE, 0, 2, BYTES, E),
+    F("conditions", MESSAGE, LIST, 328, 1, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "type"),
+};
+static const struct schema_field fields_328[] = {
+    F("lastTransitionTime", STRING, ONE, 0, 5, TIME, E),
+    F("lastUpdateTime", STRING, ONE, 0, 4, TIME, E), F("message", STRING, ONE, 0, 3, STRING, E),
+    F("reason", STRING, ONE, 0, 2, STRING, E),
+    F("status", STRING, ONE, 0, 6, STRING, R, .preset = "\"\""),
+    F("type", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_329[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 330, 2, MESSAGE, E),
+};
+static const struct schema_field fields_330[] = {
+    F("acquireTime", STRING, ONE, 0, 3, MICRO_TIME, E|P),
+    F("holderIdentity", STRING, ONE, 0, 1, STRING, E|P),
+    F("leaseDurationSeconds", INT, ONE, 0, 2, INT32, E|P),
+    F("leaseTransitions", INT, ONE, 0, 5, INT32, E|P),
+    F("preferredHolder", STRING, ONE, 0, 7, STRING, E|P),
+    F("renewTime", STRING, ONE, 0, 4, MICRO_TIME, E|P),
+    F("strategy", STRING, ONE, 0, 6, STRING, E|P),
+};
+static const struct schema_field fields_331[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 332, 2, MESSAGE, E|R),
+};
+static const struct schema_field fields_332[] = {
+    F("binaryVersion", STRING, ONE, 0, 4, STRING, R, .preset = "\"\""),
+    F("emulationVersion", STRING, ONE, 0, 5, STRING, E),
+    F("leaseName", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("pingTime", STRING, ONE, 0, 2, MICRO_TIME, E|P),
+    F("renewTime", STRING, ONE, 0, 3, MICRO_TIME, E|P),
+    F("strategy", STRING, ONE, 0, 6, STRING, E|R),
+};
+static const struct schema_field fields_333[] = {
+    F("addressType", STRING, ONE, 0, 4, STRING, R, .preset = "\"\""),
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E),
+    F("endpoints", MESSAGE, LIST, 334, 2, MESSAGE, 0, .merge = SCHEMA_MERGE_ATOMIC),
+    F("kind", STRING, ONE, 0, 0, NONE, E), F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E),
+    F("ports", MESSAGE, LIST, 339, 3, MESSAGE, 0, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_334[] = {
+    F("addresses", STRING, LIST, 0, 1, STRING, R, .merge = SCHEMA_MERGE_SET),
+    F("conditions", MESSAGE, ONE, 335, 2, MESSAGE, E),
+    F("deprecatedTopology", STRING, MAP, 0, 5, STRING, E),
+    F("hints", MESSAGE, ONE, 336, 8, MESSAGE, E|P), F("hostname", STRING, ONE, 0, 3, STRING, E|P),
+    F("nodeName", STRING, ONE, 0, 6, STRING, E|P),
+    F("targetRef", MESSAGE, ONE, 4, 4, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("zone", STRING, ONE, 0, 7, STRING, E|P),
+};
+static const struct schema_field fields_335[] = {
+    F("ready", BOOL, ONE, 0, 1, BOOL, E|P), F("serving", BOOL, ONE, 0, 2, BOOL, E|P),
+    F("terminating", BOOL, ONE, 0, 3, BOOL, E|P),
+};
+static const struct schema_field fields_336[] = {
+    F("forNodes", MESSAGE, LIST, 338, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("forZones", MESSAGE, LIST, 337, 1, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_337[] = {
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_338[] = {
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_339[] = {
+    F("appProtocol", STRING, ONE, 0, 4, STRING, E|P), F("name", STRING, ONE, 0, 1, STRING, E|P),
+    F("port", INT, ONE, 0, 3, INT32, E|P), F("protocol", STRING, ONE, 0, 2, STRING, E|P),
+};
+static const struct schema_field fields_340[] = {
+    F("action", STRING, ONE, 0, 6, STRING, E), F("apiVersion", STRING, ONE, 0, 0, NONE, E),
+    F("deprecatedCount", INT, ONE, 0, 15, INT32, E),
+    F("deprecatedFirstTimestamp", STRING, ONE, 0, 13, TIME, E),
+    F("deprecatedLastTimestamp", STRING, ONE, 0, 14, TIME, E),
+    F("deprecatedSource", MESSAGE, ONE, 6, 12, MESSAGE, E),
+    F("eventTime", STRING, ONE, 0, 2, MICRO_TIME, R), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, 0), F("note", STRING, ONE, 0, 10, STRING, E),
+    F("reason", STRING, ONE, 0, 7, STRING, E),
+    F("regarding", MESSAGE, ONE, 4, 8, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("related", MESSAGE, ONE, 4, 9, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("reportingController", STRING, ONE, 0, 4, STRING, E),
+    F("reportingInstance", STRING, ONE, 0, 5, STRING, E),
+    F("series", MESSAGE, ONE, 341, 3, MESSAGE, E|P), F("type", STRING, ONE, 0, 11, STRING, E),
+};
+static const struct schema_field fields_341[] = {
+    F("count", INT, ONE, 0, 1, INT32, R, .preset = "0"),
+    F("lastObservedTime", STRING, ONE, 0, 2, MICRO_TIME, R),
+};
+static const struct schema_field fields_342[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 343, 2, MESSAGE, E|R),
+};
+static const struct schema_field fields_343[] = {
+    F("parentRef", MESSAGE, ONE, 344, 1, MESSAGE, E|P|R),
+};
+static const struct schema_field fields_344[] = {
+    F("group", STRING, ONE, 0, 1, STRING, E), F("name", STRING, ONE, 0, 4, STRING, E|R),
+    F("namespace", STRING, ONE, 0, 3, STRING, E), F("resource", STRING, ONE, 0, 2, STRING, E|R),
+};
+static const struct schema_field fields_345[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 346, 2, MESSAGE, E),
+    F("status", MESSAGE, ONE, 354, 3, MESSAGE, E),
+};
+static const struct schema_field fields_346[] = {
+    F("defaultBackend", MESSAGE, ONE, 347, 1, MESSAGE, E|P),
+    F("ingressClassName", STRING, ONE, 0, 4, STRING, E|P),
+    F("rules", MESSAGE, LIST, 351, 3, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("tls", MESSAGE, LIST, 350, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_347[] = {
+    F("resource", MESSAGE, ONE, 68, 3, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("service", MESSAGE, ONE, 348, 4, MESSAGE, E|P),
+};
+static const struct schema_field fields_348[] = {
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("port", MESSAGE, ONE, 349, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_349[] = {
+    F("name", STRING, ONE, 0, 1, STRING, E), F("number", INT, ONE, 0, 2, INT32, E),
+};
+static const struct schema_field fields_350[] = {
+    F("hosts", STRING, LIST, 0, 1, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("secretName", STRING, ONE, 0, 2, STRING, E),
+};
+static const struct schema_field fields_351[] = {
+    F("host", STRING, ONE, 0, 1, STRING, E),
+    F("http", MESSAGE, ONE, 352, 1, MESSAGE, E|P, .outer = 2),
+};
+static const struct schema_field fields_352[] = {
+    F("paths", MESSAGE, LIST, 353, 1, MESSAGE, R, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_353[] = {
+    F("backend", MESSAGE, ONE, 347, 2, MESSAGE, R), F("path", STRING, ONE, 0, 1, STRING, E),
+    F("pathType", STRING, ONE, 0, 3, STRING, P|R),
+};
+static const struct schema_field fields_354[] = {
+    F("loadBalancer", MESSAGE, ONE, 355, 1, MESSAGE, E),
+};
+static const struct schema_field fields_355[] = {
+    F("ingress", MESSAGE, LIST, 356, 1, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_356[] = {
+    F("hostname", STRING, ONE, 0, 2, STRING, E), F("ip", STRING, ONE, 0, 1, STRING, E),
+    F("ports", MESSAGE, LIST, 357, 4, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_357[] = {
+    F("error", STRING, ONE, 0, 3, STRING, E|P), F("port", INT, ONE, 0, 1, INT32, R, .preset = "0"),
+    F("protocol", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_358[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 359, 2, MESSAGE, E),
+};
+static const struct schema_field fields_359[] = {
+    F("controller", STRING, ONE, 0, 1, STRING, E),
+    F("parameters", MESSAGE, ONE, 360, 2, MESSAGE, E|P),
+};
+static const struct schema_field fields_360[] = {
+    F("apiGroup", STRING, ONE, 0, 1, STRING, E|P),
+    F("kind", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("name", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
+    F("namespace", STRING, ONE, 0, 5, STRING, E|P), F("scope", STRING, ONE, 0, 4, STRING, P),
+};
+static const struct schema_field fields_361[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 362, 2, MESSAGE, E),
+};
+static const struct schema_field fields_362[] = {
+    F("egress", MESSAGE, LIST, 367, 3, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("ingress", MESSAGE, LIST, 363, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("podSelector", MESSAGE, ONE, 65, 1, MESSAGE, 0, .merge = SCHEMA_MERGE_ATOMIC),
+    F("policyTypes", STRING, LIST, 0, 4, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_363[] = {
+    F("from", MESSAGE, LIST, 365, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("ports", MESSAGE, LIST, 364, 1, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_364[] = {
+    F("endPort", INT, ONE, 0, 3, INT32, E|P),
+    F("port", INT_OR_STRING, ONE, 0, 2, INT_OR_STRING, E|P),
+    F("protocol", STRING, ONE, 0, 1, STRING, E|P),
+};
+static const struct schema_field fields_365[] = {
+    F("ipBlock", MESSAGE, ONE, 366, 3, MESSAGE, E|P),
+    F("namespaceSelector", MESSAGE, ONE, 65, 2, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("podSelector", MESSAGE, ONE, 65, 1, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_366[] = {
+    F("cidr", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("except", STRING, LIST, 0, 2, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_367[] = {
+    F("ports", MESSAGE, LIST, 364, 1, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("to", MESSAGE, LIST, 365, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_368[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 369, 2, MESSAGE, E),
+    F("status", MESSAGE, ONE, 370, 3, MESSAGE, E),
+};
+static const struct schema_field fields_369[] = {
+    F("cidrs", STRING, LIST, 0, 1, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_370[] = {
+   
+    F("conditions", MESSAGE, LIST, 194, 1, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "type", .patch_key = "type"),
+};
+static const struct schema_field fields_371[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E),
+    F("handler", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("kind", STRING, ONE, 0, 0, NONE, E), F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E),
+    F("overhead", MESSAGE, ONE, 372, 3, MESSAGE, E|P),
+    F("scheduling", MESSAGE, ONE, 373, 4, MESSAGE, E|P),
+};
+static const struct schema_field fields_372[] = {
+    F("podFixed", QUANTITY, MAP, 0, 1, QUANTITY, E),
+};
+static const struct schema_field fields_373[] = {
+    F("nodeSelector", STRING, MAP, 0, 1, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("tolerations", MESSAGE, LIST, 150, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_374[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E),
+    F("deleteOptions", MESSAGE, ONE, 375, 2, MESSAGE, E|P), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E),
+};
+static const struct schema_field fields_375[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E),
+    F("dryRun", STRING, LIST, 0, 5, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("gracePeriodSeconds", INT, ONE, 0, 1, VARINT, E|P),
+    F("ignoreStoreReadErrorWithClusterBreakingPotential", BOOL, ONE, 0, 6, BOOL, E|P),
+    F("kind", STRING, ONE, 0, 0, NONE, E), F("orphanDependents", BOOL, ONE, 0, 3, BOOL, E|P),
+    F("preconditions", MESSAGE, ONE, 376, 2, MESSAGE, E|P),
+    F("propagationPolicy", STRING, ONE, 0, 4, STRING, E|P),
+};
+static const struct schema_field fields_376[] = {
+    F("resourceVersion", STRING, ONE, 0, 2, STRING, E|P), F("uid", STRING, ONE, 0, 1, STRING, E|P),
+};
+static const struct schema_field fields_377[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 378, 2, MESSAGE, E),
+    F("status", MESSAGE, ONE, 379, 3, MESSAGE, E),
+};
+static const struct schema_field fields_378[] = {
+    F("maxUnavailable", INT_OR_STRING, ONE, 0, 3, INT_OR_STRING, E|P),
+    F("minAvailable", INT_OR_STRING, ONE, 0, 1, INT_OR_STRING, E|P),
+    F("selector", MESSAGE, ONE, 65, 2, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("unhealthyPodEvictionPolicy", STRING, ONE, 0, 4, STRING, E|P),
+};
+static const struct schema_field fields_379[] = {
+   
+    F("conditions", MESSAGE, LIST, 194, 7, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "type", .patch_key = "type"),
+    F("currentHealthy", INT, ONE, 0, 4, INT32, 0, .preset = "0"),
+    F("desiredHealthy", INT, ONE, 0, 5, INT32, 0, .preset = "0"),
+    F("disruptedPods", STRING, MAP, 0, 2, TIME, E),
+    F("disruptionsAllowed", INT, ONE, 0, 3, INT32, 0, .preset = "0"),
+    F("expectedPods", INT, ONE, 0, 6, INT32, 0, .preset = "0"),
+    F("observedGeneration", INT, ONE, 0, 1, VARINT, E),
+};
+static const struct schema_field fields_380[] = {
+    F("aggregationRule", MESSAGE, ONE, 382, 3, MESSAGE, E|P),
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E),
+    F("rules", MESSAGE, LIST, 381, 2, MESSAGE, 0, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_381[] = {
+    F("apiGroups", STRING, LIST, 0, 2, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("nonResourceURLs", STRING, LIST, 0, 5, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("resourceNames", STRING, LIST, 0, 4, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("resources", STRING, LIST, 0, 3, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("verbs", STRING, LIST, 0, 1, STRING, R, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_382[] = {
+    F("clusterRoleSelectors", MESSAGE, LIST, 65, 1, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_383[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E),
+    F("roleRef", MESSAGE, ONE, 385, 3, MESSAGE, R, .merge = SCHEMA_MERGE_ATOMIC),
+    F("subjects", MESSAGE, LIST, 384, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_384[] = {
+    F("apiGroup", STRING, ONE, 0, 2, STRING, E),
+    F("kind", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("name", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
+    F("namespace", STRING, ONE, 0, 4, STRING, E),
+};
+static const struct schema_field fields_385[] = {
+    F("apiGroup", STRING, ONE, 0, 1, STRING, 0, .preset = "\"\""),
+    F("kind", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("name", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_386[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E),
+    F("rules", MESSAGE, LIST, 381, 2, MESSAGE, 0, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_387[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E),
+    F("roleRef", MESSAGE, ONE, 385, 3, MESSAGE, R, .merge = SCHEMA_MERGE_ATOMIC),
+    F("subjects", MESSAGE, LIST, 384, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_388[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 389, 2, MESSAGE, R),
+};
+static const struct schema_field fields_389[] = {
+    F("config", MESSAGE, LIST, 392, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("extendedResourceName", STRING, ONE, 0, 4, STRING, E|P),
+    F("selectors", MESSAGE, LIST, 390, 1, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_390[] = {
+    F("cel", MESSAGE, ONE, 391, 1, MESSAGE, E|P),
+};
+static const struct schema_field fields_391[] = {
+    F("expression", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_392[] = {
+    F("opaque", MESSAGE, ONE, 393, 1, MESSAGE, E|P, .outer = 1),
+};
+static const struct schema_field fields_393[] = {
+    F("driver", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("parameters", ANY, ONE, 0, 2, RAW, R),
+};
+static const struct schema_field fields_394[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 395, 2, MESSAGE, R),
+    F("status", MESSAGE, ONE, 404, 3, MESSAGE, E),
+};
+static const struct schema_field fields_395[] = {
+    F("devices", MESSAGE, ONE, 396, 1, MESSAGE, 0),
+};
+static const struct schema_field fields_396[] = {
+    F("config", MESSAGE, LIST, 403, 3, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("constraints", MESSAGE, LIST, 402, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("requests", MESSAGE, LIST, 397, 1, MESSAGE, 0, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_397[] = {
+    F("exactly", MESSAGE, ONE, 398, 2, MESSAGE, E|P),
+    F("firstAvailable", MESSAGE, LIST, 401, 3, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_398[] = {
+    F("adminAccess", BOOL, ONE, 0, 5, BOOL, E|P), F("allocationMode", STRING, ONE, 0, 3, STRING, E),
+    F("capacity", MESSAGE, ONE, 400, 7, MESSAGE, E|P), F("count", INT, ONE, 0, 4, VARINT, E),
+    F("deviceClassName", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("selectors", MESSAGE, LIST, 390, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("tolerations", MESSAGE, LIST, 399, 6, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_399[] = {
+    F("effect", STRING, ONE, 0, 4, STRING, E), F("key", STRING, ONE, 0, 1, STRING, E),
+    F("operator", STRING, ONE, 0, 2, STRING, E, .preset = "\"Equal\""),
+    F("tolerationSeconds", INT, ONE, 0, 5, VARINT, E|P), F("value", STRING, ONE, 0, 3, STRING, E),
+};
+static const struct schema_field fields_400[] = {
+    F("requests", QUANTITY, MAP, 0, 1, QUANTITY, E),
+};
+static const struct schema_field fields_401[] = {
+    F("allocationMode", STRING, ONE, 0, 4, STRING, E),
+    F("capacity", MESSAGE, ONE, 400, 7, MESSAGE, E|P), F("count", INT, ONE, 0, 5, VARINT, E),
+    F("deviceClassName", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("selectors", MESSAGE, LIST, 390, 3, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("tolerations", MESSAGE, LIST, 399, 6, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_402[] = {
+    F("distinctAttribute", STRING, ONE, 0, 3, STRING, E|P),
+    F("matchAttribute", STRING, ONE, 0, 2, STRING, E|P),
+    F("requests", STRING, LIST, 0, 1, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_403[] = {
+    F("opaque", MESSAGE, ONE, 393, 1, MESSAGE, E|P, .outer = 2),
+    F("requests", STRING, LIST, 0, 1, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_404[] = {
+    F("allocation", MESSAGE, ONE, 405, 1, MESSAGE, E|P),
+    F("devices", MESSAGE, LIST, 410, 4, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "driver,device,pool,shareID"),
+    F("reservedFor", MESSAGE, LIST, 409, 2, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "uid", .patch_key = "uid"),
+};
+static const struct schema_field fields_405[] = {
+    F("allocationTimestamp", STRING, ONE, 0, 5, TIME, E|P),
+    F("devices", MESSAGE, ONE, 406, 1, MESSAGE, E),
+    F("nodeSelector", MESSAGE, ONE, 59, 3, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_406[] = {
+    F("config", MESSAGE, LIST, 408, 2, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("results", MESSAGE, LIST, 407, 1, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_407[] = {
+    F("adminAccess", BOOL, ONE, 0, 5, BOOL, E|P),
+    F("bindingConditions", STRING, LIST, 0, 7, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("bindingFailureConditions", STRING, LIST, 0, 8, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("consumedCapacity", QUANTITY, MAP, 0, 10, QUANTITY, E),
+    F("device", STRING, ONE, 0, 4, STRING, R, .preset = "\"\""),
+    F("driver", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("pool", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
+    F("request", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("shareID", STRING, ONE, 0, 9, STRING, E|P),
+    F("tolerations", MESSAGE, LIST, 399, 6, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_408[] = {
+    F("opaque", MESSAGE, ONE, 393, 1, MESSAGE, E|P, .outer = 3),
+    F("requests", STRING, LIST, 0, 2, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("source", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_409[] = {
+    F("apiGroup", STRING, ONE, 0, 1, STRING, E),
+    F("name", STRING, ONE, 0, 4, STRING, R, .preset = "\"\""),
+    F("resource", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
+    F("uid", STRING, ONE, 0, 5, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_410[] = {
+    F("conditions", MESSAGE, LIST, 194, 4, MESSAGE, 0, .merge = SCHEMA_MERGE_MAP, .keys = "type"),
+    F("data", ANY, ONE, 0, 5, RAW, E|P),
+    F("device", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
+    F("driver", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("networkData", MESSAGE, ONE, 411, 6, MESSAGE, E|P),
+    F("pool", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("shareID", STRING, ONE, 0, 7, STRING, E|P),
+};
+static const struct schema_field fields_411[] = {
+    F("hardwareAddress", STRING, ONE, 0, 3, STRING, E),
+    F("interfaceName", STRING, ONE, 0, 1, STRING, E),
+    F("ips", STRING, LIST, 0, 2, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_412[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 413, 2, MESSAGE, R),
+};
+static const struct schema_field fields_413[] = {
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 395, 2, MESSAGE, R),
+};
+static const struct schema_field fields_414[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 415, 2, MESSAGE, R),
+};
+static const struct schema_field fields_415[] = {
+    F("allNodes", BOOL, ONE, 0, 5, BOOL, E|P),
+    F("devices", MESSAGE, LIST, 417, 6, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("driver", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("nodeName", STRING, ONE, 0, 3, STRING, E|P),
+    F("nodeSelector", MESSAGE, ONE, 59, 4, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("perDeviceNodeSelection", BOOL, ONE, 0, 7, BOOL, E|P),
+    F("pool", MESSAGE, ONE, 416, 2, MESSAGE, R),
+    F("sharedCounters", MESSAGE, LIST, 426, 8, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_416[] = {
+    F("generation", INT, ONE, 0, 2, VARINT, R, .preset = "0"),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("resourceSliceCount", INT, ONE, 0, 3, VARINT, R, .preset = "0"),
+};
+static const struct schema_field fields_417[] = {
+    F("allNodes", BOOL, ONE, 0, 7, BOOL, E|P),
+    F("allowMultipleAllocations", BOOL, ONE, 0, 12, BOOL, E|P),
+    F("attributes", MESSAGE, MAP, 418, 2, MESSAGE, E),
+    F("bindingConditions", STRING, LIST, 0, 10, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("bindingFailureConditions", STRING, LIST, 0, 11, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("bindsToNode", BOOL, ONE, 0, 9, BOOL, E|P), F("capacity", MESSAGE, MAP, 419, 3, MESSAGE, E),
+    F("consumesCounters", MESSAGE, LIST, 422, 4, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("nodeAllocatableResourceMappings", MESSAGE, MAP, 425, 13, MESSAGE, E),
+    F("nodeName", STRING, ONE, 0, 5, STRING, E|P),
+    F("nodeSelector", MESSAGE, ONE, 59, 6, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("taints", MESSAGE, LIST, 424, 8, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_418[] = {
+    F("bool", BOOL, ONE, 0, 3, BOOL, E|P),
+    F("bools", BOOL, LIST, 0, 7, BOOL, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("int", INT, ONE, 0, 2, VARINT, E|P),
+    F("ints", INT, LIST, 0, 6, VARINT, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("string", STRING, ONE, 0, 4, STRING, E|P),
+    F("strings", STRING, LIST, 0, 8, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("version", STRING, ONE, 0, 5, STRING, E|P),
+    F("versions", STRING, LIST, 0, 9, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_419[] = {
+    F("requestPolicy", MESSAGE, ONE, 420, 2, MESSAGE, E|P),
+    F("value", QUANTITY, ONE, 0, 1, QUANTITY, R),
+};
+static const struct schema_field fields_420[] = {
+    F("default", QUANTITY, ONE, 0, 1, QUANTITY, P),
+    F("validRange", MESSAGE, ONE, 421, 4, MESSAGE, E|P),
+    F("validValues", QUANTITY, LIST, 0, 3, QUANTITY, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_421[] = {
+    F("max", QUANTITY, ONE, 0, 2, QUANTITY, E|P), F("min", QUANTITY, ONE, 0, 1, QUANTITY, E|P|R),
+    F("step", QUANTITY, ONE, 0, 3, QUANTITY, E|P),
+};
+static const struct schema_field fields_422[] = {
+    F("counterSet", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("counters", MESSAGE, MAP, 423, 2, MESSAGE, E|R),
+};
+static const struct schema_field fields_423[] = {
+    F("value", QUANTITY, ONE, 0, 1, QUANTITY, R),
+};
+static const struct schema_field fields_424[] = {
+    F("effect", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
+    F("key", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("timeAdded", STRING, ONE, 0, 4, TIME, E|P), F("value", STRING, ONE, 0, 2, STRING, E),
+};
+static const struct schema_field fields_425[] = {
+    F("allocationMultiplier", QUANTITY, ONE, 0, 2, QUANTITY, E|P),
+    F("capacityKey", STRING, ONE, 0, 1, STRING, E|P),
+};
+static const struct schema_field fields_426[] = {
+    F("counters", MESSAGE, MAP, 423, 2, MESSAGE, E|R),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_427[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 428, 2, MESSAGE, R),
+    F("status", MESSAGE, ONE, 431, 3, MESSAGE, E),
+};
+static const struct schema_field fields_428[] = {
+    F("deviceSelector", MESSAGE, ONE, 429, 1, MESSAGE, E|P),
+    F("taint", MESSAGE, ONE, 430, 2, MESSAGE, E|R),
+};
+static const struct schema_field fields_429[] = {
+    F("device", STRING, ONE, 0, 4, STRING, E|P), F("driver", STRING, ONE, 0, 2, STRING, E|P),
+    F("pool", STRING, ONE, 0, 3, STRING, E|P),
+};
+static const struct schema_field fields_430[] = {
+    F("effect", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
+    F("key", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("timeAdded", STRING, ONE, 0, 4, TIME, E|P), F("value", STRING, ONE, 0, 2, STRING, E),
+};
+static const struct schema_field fields_431[] = {
+   
+    F("conditions", MESSAGE, LIST, 194, 1, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "type", .patch_key = "type"),
+};
+static const struct schema_field fields_432[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("description", STRING, ONE, 0, 4, STRING, E),
+    F("globalDefault", BOOL, ONE, 0, 3, BOOL, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E),
+    F("preemptionPolicy", STRING, ONE, 0, 5, STRING, E|P),
+    F("value", INT, ONE, 0, 2, INT32, 0, .preset = "0"),
+};
+static const struct schema_field fields_433[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 434, 2, MESSAGE, R),
+    F("status", MESSAGE, ONE, 443, 3, MESSAGE, E),
+};
+static const struct schema_field fields_434[] = {
+    F("disruptionMode", STRING, ONE, 0, 5, STRING, E|P, .preset = "\"Pod\""),
+    F("podGroupTemplateRef", MESSAGE, ONE, 435, 1, MESSAGE, P),
+    F("priority", INT, ONE, 0, 7, INT32, E|P), F("priorityClassName", STRING, ONE, 0, 6, STRING, E),
+    F("resourceClaims", MESSAGE, LIST, 442, 4, MESSAGE, E|M, .merge = SCHEMA_MERGE_MAP, .keys = "name", .patch_key = "name"),
+    F("schedulingConstraints", MESSAGE, ONE, 440, 3, MESSAGE, E|P),
+    F("schedulingPolicy", MESSAGE, ONE, 437, 2, MESSAGE, R),
+};
+static const struct schema_field fields_435[] = {
+    F("workload", MESSAGE, ONE, 436, 1, MESSAGE, P),
+};
+static const struct schema_field fields_436[] = {
+    F("podGroupTemplateName", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("workloadName", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_437[] = {
+    F("basic", MESSAGE, ONE, 438, 1, MESSAGE, E|P), F("gang", MESSAGE, ONE, 439, 2, MESSAGE, E|P),
+};
+static const struct schema_field fields_438[] = {
+   
+};
+static const struct schema_field fields_439[] = {
+    F("minCount", INT, ONE, 0, 1, INT32, R, .preset = "0"),
+};
+static const struct schema_field fields_440[] = {
+    F("topology", MESSAGE, LIST, 441, 1, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_441[] = {
+    F("key", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_442[] = {
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("resourceClaimName", STRING, ONE, 0, 2, STRING, E|P),
+    F("resourceClaimTemplateName", STRING, ONE, 0, 3, STRING, E|P),
+};
+static const struct schema_field fields_443[] = {
+   
+    F("conditions", MESSAGE, LIST, 194, 1, MESSAGE, E, .merge = SCHEMA_MERGE_MAP, .keys = "type", .patch_key = "type"),
+    F("resourceClaimStatuses", MESSAGE, LIST, 444, 2, MESSAGE, E|M, .merge = SCHEMA_MERGE_MAP, .keys = "name", .patch_key = "name"),
+};
+static const struct schema_field fields_444[] = {
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("resourceClaimName", STRING, ONE, 0, 2, STRING, E|P),
+};
+static const struct schema_field fields_445[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 446, 2, MESSAGE, R),
+};
+static const struct schema_field fields_446[] = {
+    F("controllerRef", MESSAGE, ONE, 447, 1, MESSAGE, E|P),
+    F("podGroupTemplates", MESSAGE, LIST, 448, 2, MESSAGE, R, .merge = SCHEMA_MERGE_MAP, .keys = "name"),
+};
+static const struct schema_field fields_447[] = {
+    F("apiGroup", STRING, ONE, 0, 1, STRING, E),
+    F("kind", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("name", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_448[] = {
+    F("disruptionMode", STRING, ONE, 0, 5, STRING, E|P),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("priority", INT, ONE, 0, 7, INT32, E|P), F("priorityClassName", STRING, ONE, 0, 6, STRING, E),
+    F("resourceClaims", MESSAGE, LIST, 442, 4, MESSAGE, E|M, .merge = SCHEMA_MERGE_MAP, .keys = "name", .patch_key = "name"),
+    F("schedulingConstraints", MESSAGE, ONE, 440, 3, MESSAGE, P),
+    F("schedulingPolicy", MESSAGE, ONE, 437, 2, MESSAGE, R),
+};
+static const struct schema_field fields_449[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 450, 2, MESSAGE, R),
+};
+static const struct schema_field fields_450[] = {
+    F("attachRequired", BOOL, ONE, 0, 1, BOOL, E|P),
+    F("fsGroupPolicy", STRING, ONE, 0, 5, STRING, E|P),
+    F("nodeAllocatableUpdatePeriodSeconds", INT, ONE, 0, 9, VARINT, E|P),
+    F("podInfoOnMount", BOOL, ONE, 0, 2, BOOL, E|P),
+    F("preventPodSchedulingIfMissing", BOOL, ONE, 0, 11, BOOL, E|P),
+    F("requiresRepublish", BOOL, ONE, 0, 7, BOOL, E|P),
+    F("seLinuxMount", BOOL, ONE, 0, 8, BOOL, E|P),
+    F("serviceAccountTokenInSecrets", BOOL, ONE, 0, 10, BOOL, E|P),
+    F("storageCapacity", BOOL, ONE, 0, 4, BOOL, E|P),
+    F("tokenRequests", MESSAGE, LIST, 451, 6, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("volumeLifecycleModes", STRING, LIST, 0, 3, STRING, E, .merge = SCHEMA_MERGE_SET),
+};
+static const struct schema_field fields_451[] = {
+    F("audience", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("expirationSeconds", INT, ONE, 0, 2, VARINT, E|P),
+};
+static const struct schema_field fields_452[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 453, 2, MESSAGE, R),
+};
+static const struct schema_field fields_453[] = {
+   
+    F("drivers", MESSAGE, LIST, 454, 1, MESSAGE, R, .merge = SCHEMA_MERGE_MAP, .keys = "name", .patch_key = "name"),
+};
+static const struct schema_field fields_454[] = {
+    F("allocatable", MESSAGE, ONE, 455, 4, MESSAGE, E|P),
+    F("name", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("nodeID", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("topologyKeys", STRING, LIST, 0, 3, STRING, 0, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_455[] = {
+    F("count", INT, ONE, 0, 1, INT32, E|P),
+};
+static const struct schema_field fields_456[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("capacity", QUANTITY, ONE, 0, 4, QUANTITY, E|P),
+    F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("maximumVolumeSize", QUANTITY, ONE, 0, 5, QUANTITY, E|P),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E),
+    F("nodeTopology", MESSAGE, ONE, 65, 2, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("storageClassName", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_457[] = {
+    F("allowVolumeExpansion", BOOL, ONE, 0, 6, BOOL, E|P),
+    F("allowedTopologies", MESSAGE, LIST, 458, 8, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E),
+    F("mountOptions", STRING, LIST, 0, 5, STRING, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("parameters", STRING, MAP, 0, 3, STRING, E),
+    F("provisioner", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("reclaimPolicy", STRING, ONE, 0, 4, STRING, E|P),
+    F("volumeBindingMode", STRING, ONE, 0, 7, STRING, E|P),
+};
+static const struct schema_field fields_458[] = {
+    F("matchLabelExpressions", MESSAGE, LIST, 459, 1, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_459[] = {
+    F("key", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("values", STRING, LIST, 0, 2, STRING, R, .merge = SCHEMA_MERGE_ATOMIC),
+};
+static const struct schema_field fields_460[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E), F("spec", MESSAGE, ONE, 461, 2, MESSAGE, R),
+    F("status", MESSAGE, ONE, 463, 3, MESSAGE, E),
+};
+static const struct schema_field fields_461[] = {
+    F("attacher", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+    F("nodeName", STRING, ONE, 0, 3, STRING, R, .preset = "\"\""),
+    F("source", MESSAGE, ONE, 462, 2, MESSAGE, R),
+};
+static const struct schema_field fields_462[] = {
+    F("inlineVolumeSpec", MESSAGE, ONE, 34, 2, MESSAGE, E|P),
+    F("persistentVolumeName", STRING, ONE, 0, 1, STRING, E|P),
+};
+static const struct schema_field fields_463[] = {
+    F("attachError", MESSAGE, ONE, 464, 3, MESSAGE, E|P),
+    F("attached", BOOL, ONE, 0, 1, BOOL, R, .preset = "false"),
+    F("attachmentMetadata", STRING, MAP, 0, 2, STRING, E),
+    F("detachError", MESSAGE, ONE, 464, 4, MESSAGE, E|P),
+};
+static const struct schema_field fields_464[] = {
+    F("errorCode", INT, ONE, 0, 3, INT32, E|P), F("message", STRING, ONE, 0, 2, STRING, E),
+    F("time", STRING, ONE, 0, 1, TIME, E),
+};
+static const struct schema_field fields_465[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E),
+    F("driverName", STRING, ONE, 0, 2, STRING, R, .preset = "\"\""),
+    F("kind", STRING, ONE, 0, 0, NONE, E), F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E),
+    F("parameters", STRING, MAP, 0, 3, STRING, E),
+};
+static const struct schema_field fields_466[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("code", INT, ONE, 0, 6, INT32, E),
+    F("details", MESSAGE, ONE, 469, 5, MESSAGE, E|P), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("message", STRING, ONE, 0, 3, STRING, E), F("metadata", MESSAGE, ONE, 467, 1, MESSAGE, E),
+    F("reason", STRING, ONE, 0, 4, STRING, E), F("status", STRING, ONE, 0, 2, STRING, E),
+};
+static const struct schema_field fields_467[] = {
+    F("continue", STRING, ONE, 0, 3, STRING, E),
+    F("remainingItemCount", INT, ONE, 0, 4, VARINT, E|P),
+    F("resourceVersion", STRING, ONE, 0, 2, STRING, E), F("selfLink", STRING, ONE, 0, 1, STRING, E),
+    F("shardInfo", MESSAGE, ONE, 468, 5, MESSAGE, E|P),
+};
+static const struct schema_field fields_468[] = {
+    F("selector", STRING, ONE, 0, 1, STRING, R, .preset = "\"\""),
+};
+static const struct schema_field fields_469[] = {
+    F("causes", MESSAGE, LIST, 470, 4, MESSAGE, E, .merge = SCHEMA_MERGE_ATOMIC),
+    F("group", STRING, ONE, 0, 2, STRING, E), F("kind", STRING, ONE, 0, 3, STRING, E),
+    F("name", STRING, ONE, 0, 1, STRING, E), F("retryAfterSeconds", INT, ONE, 0, 5, INT32, E),
+    F("uid", STRING, ONE, 0, 6, STRING, E),
+};
+static const struct schema_field fields_470[] = {
+    F("field", STRING, ONE, 0, 3, STRING, E), F("message", STRING, ONE, 0, 2, STRING, E),
+    F("reason", STRING, ONE, 0, 1, STRING, E),
+};
+static const struct schema_field fields_471[] = {
+    F("apiVersion", STRING, ONE, 0, 0, NONE, E), F("kind", STRING, ONE, 0, 0, NONE, E),
+    F("metadata", MESSAGE, ONE, 1, 1, MESSAGE, E),
 };
 
-#define T(n, i) {n, fields_##i, ARRAY_LEN(fields_##i)}
+#define T(n, i, o, a) {n, fields_##i, ARRAY_LEN(fields_##i), o, sizeof(o) - 1, a}
 const struct schema_type schema_types[] = {
-    T("k8s.io.api.core.v1.Binding", 0), T("k8s.io.apimachinery.pkg.apis.meta.v1.ObjectMeta", 1),
-    T("k8s.io.apimachinery.pkg.apis.meta.v1.OwnerReference", 2),
-    T("k8s.io.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry", 3),
-    T("k8s.io.api.core.v1.ObjectReference", 4), T("k8s.io.api.core.v1.Event", 5),
-    T("k8s.io.api.core.v1.EventSource", 6), T("k8s.io.api.core.v1.EventSeries", 7),
-    T("k8s.io.api.core.v1.LimitRange", 8), T("k8s.io.api.core.v1.LimitRangeSpec", 9),
-    T("k8s.io.api.core.v1.LimitRangeItem", 10), T("k8s.io.api.core.v1.Namespace", 11),
-    T("k8s.io.api.core.v1.NamespaceSpec", 12), T("k8s.io.api.core.v1.NamespaceStatus", 13),
-    T("k8s.io.api.core.v1.NamespaceCondition", 14), T("k8s.io.api.core.v1.Node", 15),
-    T("k8s.io.api.core.v1.NodeSpec", 16), T("k8s.io.api.core.v1.Taint", 17),
-    T("k8s.io.api.core.v1.NodeConfigSource", 18),
-    T("k8s.io.api.core.v1.ConfigMapNodeConfigSource", 19), T("k8s.io.api.core.v1.NodeStatus", 20),
-    T("k8s.io.api.core.v1.NodeCondition", 21), T("k8s.io.api.core.v1.NodeAddress", 22),
-    T("k8s.io.api.core.v1.NodeDaemonEndpoints", 23), T("k8s.io.api.core.v1.DaemonEndpoint", 24),
-    T("k8s.io.api.core.v1.NodeSystemInfo", 25), T("k8s.io.api.core.v1.NodeSwapStatus", 26),
-    T("k8s.io.api.core.v1.ContainerImage", 27), T("k8s.io.api.core.v1.AttachedVolume", 28),
-    T("k8s.io.api.core.v1.NodeConfigStatus", 29), T("k8s.io.api.core.v1.NodeRuntimeHandler", 30),
-    T("k8s.io.api.core.v1.NodeRuntimeHandlerFeatures", 31),
-    T("k8s.io.api.core.v1.NodeFeatures", 32), T("k8s.io.api.core.v1.PersistentVolume", 33),
-    T("k8s.io.api.core.v1.PersistentVolumeSpec", 34),
-    T("k8s.io.api.core.v1.GCEPersistentDiskVolumeSource", 35),
-    T("k8s.io.api.core.v1.AWSElasticBlockStoreVolumeSource", 36),
-    T("k8s.io.api.core.v1.HostPathVolumeSource", 37),
-    T("k8s.io.api.core.v1.GlusterfsPersistentVolumeSource", 38),
-    T("k8s.io.api.core.v1.NFSVolumeSource", 39),
-    T("k8s.io.api.core.v1.RBDPersistentVolumeSource", 40),
-    T("k8s.io.api.core.v1.SecretReference", 41),
-    T("k8s.io.api.core.v1.ISCSIPersistentVolumeSource", 42),
-    T("k8s.io.api.core.v1.CinderPersistentVolumeSource", 43),
-    T("k8s.io.api.core.v1.CephFSPersistentVolumeSource", 44),
-    T("k8s.io.api.core.v1.FCVolumeSource", 45), T("k8s.io.api.core.v1.FlockerVolumeSource", 46),
-    T("k8s.io.api.core.v1.FlexPersistentVolumeSource", 47),
-    T("k8s.io.api.core.v1.AzureFilePersistentVolumeSource", 48),
-    T("k8s.io.api.core.v1.VsphereVirtualDiskVolumeSource", 49),
-    T("k8s.io.api.core.v1.QuobyteVolumeSource", 50),
-    T("k8s.io.api.core.v1.AzureDiskVolumeSource", 51),
-    T("k8s.io.api.core.v1.PhotonPersistentDiskVolumeSource", 52),
-    T("k8s.io.api.core.v1.PortworxVolumeSource", 53),
-    T("k8s.io.api.core.v1.ScaleIOPersistentVolumeSource", 54),
-    T("k8s.io.api.core.v1.LocalVolumeSource", 55),
-    T("k8s.io.api.core.v1.StorageOSPersistentVolumeSource", 56),
-    T("k8s.io.api.core.v1.CSIPersistentVolumeSource", 57),
-    T("k8s.io.api.core.v1.VolumeNodeAffinity", 58), T("k8s.io.api.core.v1.NodeSelector", 59),
-    T("k8s.io.api.core.v1.NodeSelectorTerm", 60),
-    T("k8s.io.api.core.v1.NodeSelectorRequirement", 61),
-    T("k8s.io.api.core.v1.PersistentVolumeStatus", 62),
-    T("k8s.io.api.core.v1.PersistentVolumeClaim", 63),
-    T("k8s.io.api.core.v1.PersistentVolumeClaimSpec", 64),
-    T("k8s.io.apimachinery.pkg.apis.meta.v1.LabelSelector", 65),
-    T("k8s.io.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement", 66),
-    T("k8s.io.api.core.v1.VolumeResourceRequirements", 67),
-    T("k8s.io.api.core.v1.TypedLocalObjectReference", 68),
-    T("k8s.io.api.core.v1.TypedObjectReference", 69),
-    T("k8s.io.api.core.v1.PersistentVolumeClaimStatus", 70),
-    T("k8s.io.api.core.v1.PersistentVolumeClaimCondition", 71),
-    T("k8s.io.api.core.v1.ModifyVolumeStatus", 72), T("k8s.io.api.core.v1.Pod", 73),
-    T("k8s.io.api.core.v1.PodSpec", 74), T("k8s.io.api.core.v1.Volume", 75),
-    T("k8s.io.api.core.v1.EmptyDirVolumeSource", 76),
-    T("k8s.io.api.core.v1.GitRepoVolumeSource", 77), T("k8s.io.api.core.v1.SecretVolumeSource", 78),
-    T("k8s.io.api.core.v1.KeyToPath", 79), T("k8s.io.api.core.v1.ISCSIVolumeSource", 80),
-    T("k8s.io.api.core.v1.LocalObjectReference", 81),
-    T("k8s.io.api.core.v1.GlusterfsVolumeSource", 82),
-    T("k8s.io.api.core.v1.PersistentVolumeClaimVolumeSource", 83),
-    T("k8s.io.api.core.v1.RBDVolumeSource", 84), T("k8s.io.api.core.v1.FlexVolumeSource", 85),
-    T("k8s.io.api.core.v1.CinderVolumeSource", 86), T("k8s.io.api.core.v1.CephFSVolumeSource", 87),
-    T("k8s.io.api.core.v1.DownwardAPIVolumeSource", 88),
-    T("k8s.io.api.core.v1.DownwardAPIVolumeFile", 89),
-    T("k8s.io.api.core.v1.ObjectFieldSelector", 90),
-    T("k8s.io.api.core.v1.ResourceFieldSelector", 91),
-    T("k8s.io.api.core.v1.AzureFileVolumeSource", 92),
-    T("k8s.io.api.core.v1.ConfigMapVolumeSource", 93),
-    T("k8s.io.api.core.v1.ProjectedVolumeSource", 94), T("k8s.io.api.core.v1.VolumeProjection", 95),
-    T("k8s.io.api.core.v1.SecretProjection", 96), T("k8s.io.api.core.v1.DownwardAPIProjection", 97),
-    T("k8s.io.api.core.v1.ConfigMapProjection", 98),
-    T("k8s.io.api.core.v1.ServiceAccountTokenProjection", 99),
-    T("k8s.io.api.core.v1.ClusterTrustBundleProjection", 100),
-    T("k8s.io.api.core.v1.PodCertificateProjection", 101),
-    T("k8s.io.api.core.v1.ScaleIOVolumeSource", 102),
-    T("k8s.io.api.core.v1.StorageOSVolumeSource", 103),
-    T("k8s.io.api.core.v1.CSIVolumeSource", 104),
-    T("k8s.io.api.core.v1.EphemeralVolumeSource", 105),
-    T("k8s.io.api.core.v1.PersistentVolumeClaimTemplate", 106),
-    T("k8s.io.api.core.v1.ImageVolumeSource", 107), T("k8s.io.api.core.v1.Container", 108),
-    T("k8s.io.api.core.v1.ContainerPort", 109), T("k8s.io.api.core.v1.EnvFromSource", 110),
-    T("k8s.io.api.core.v1.ConfigMapEnvSource", 111), T("k8s.io.api.core.v1.SecretEnvSource", 112),
-    T("k8s.io.api.core.v1.EnvVar", 113), T("k8s.io.api.core.v1.EnvVarSource", 114),
-    T("k8s.io.api.core.v1.ConfigMapKeySelector", 115),
-    T("k8s.io.api.core.v1.SecretKeySelector", 116), T("k8s.io.api.core.v1.FileKeySelector", 117),
-    T("k8s.io.api.core.v1.ResourceRequirements", 118), T("k8s.io.api.core.v1.ResourceClaim", 119),
-    T("k8s.io.api.core.v1.ContainerResizePolicy", 120),
-    T("k8s.io.api.core.v1.ContainerRestartRule", 121),
-    T("k8s.io.api.core.v1.ContainerRestartRuleOnExitCodes", 122),
-    T("k8s.io.api.core.v1.VolumeMount", 123), T("k8s.io.api.core.v1.VolumeDevice", 124),
-    T("k8s.io.api.core.v1.Probe", 125), T("k8s.io.api.core.v1.ExecAction", 126),
-    T("k8s.io.api.core.v1.HTTPGetAction", 127), T("k8s.io.api.core.v1.HTTPHeader", 128),
-    T("k8s.io.api.core.v1.TCPSocketAction", 129), T("k8s.io.api.core.v1.GRPCAction", 130),
-    T("k8s.io.api.core.v1.Lifecycle", 131), T("k8s.io.api.core.v1.LifecycleHandler", 132),
-    T("k8s.io.api.core.v1.SleepAction", 133), T("k8s.io.api.core.v1.SecurityContext", 134),
-    T("k8s.io.api.core.v1.Capabilities", 135), T("k8s.io.api.core.v1.SELinuxOptions", 136),
-    T("k8s.io.api.core.v1.WindowsSecurityContextOptions", 137),
-    T("k8s.io.api.core.v1.SeccompProfile", 138), T("k8s.io.api.core.v1.AppArmorProfile", 139),
-    T("k8s.io.api.core.v1.EphemeralContainer", 140),
-    T("k8s.io.api.core.v1.PodSecurityContext", 141), T("k8s.io.api.core.v1.Sysctl", 142),
-    T("k8s.io.api.core.v1.Affinity", 143), T("k8s.io.api.core.v1.NodeAffinity", 144),
-    T("k8s.io.api.core.v1.PreferredSchedulingTerm", 145), T("k8s.io.api.core.v1.PodAffinity", 146),
-    T("k8s.io.api.core.v1.PodAffinityTerm", 147),
-    T("k8s.io.api.core.v1.WeightedPodAffinityTerm", 148),
-    T("k8s.io.api.core.v1.PodAntiAffinity", 149), T("k8s.io.api.core.v1.Toleration", 150),
-    T("k8s.io.api.core.v1.HostAlias", 151), T("k8s.io.api.core.v1.PodDNSConfig", 152),
-    T("k8s.io.api.core.v1.PodDNSConfigOption", 153), T("k8s.io.api.core.v1.PodReadinessGate", 154),
-    T("k8s.io.api.core.v1.TopologySpreadConstraint", 155), T("k8s.io.api.core.v1.PodOS", 156),
-    T("k8s.io.api.core.v1.PodSchedulingGate", 157), T("k8s.io.api.core.v1.PodResourceClaim", 158),
-    T("k8s.io.api.core.v1.PodSchedulingGroup", 159), T("k8s.io.api.core.v1.PodStatus", 160),
-    T("k8s.io.api.core.v1.PodCondition", 161), T("k8s.io.api.core.v1.HostIP", 162),
-    T("k8s.io.api.core.v1.PodIP", 163), T("k8s.io.api.core.v1.ContainerStatus", 164),
-    T("k8s.io.api.core.v1.ContainerState", 165), T("k8s.io.api.core.v1.ContainerStateWaiting", 166),
-    T("k8s.io.api.core.v1.ContainerStateRunning", 167),
-    T("k8s.io.api.core.v1.ContainerStateTerminated", 168),
-    T("k8s.io.api.core.v1.VolumeMountStatus", 169), T("k8s.io.api.core.v1.VolumeStatus", 170),
-    T("k8s.io.api.core.v1.ImageVolumeStatus", 171), T("k8s.io.api.core.v1.ContainerUser", 172),
-    T("k8s.io.api.core.v1.LinuxContainerUser", 173), T("k8s.io.api.core.v1.ResourceStatus", 174),
-    T("k8s.io.api.core.v1.ResourceHealth", 175),
-    T("k8s.io.api.core.v1.PodResourceClaimStatus", 176),
-    T("k8s.io.api.core.v1.PodExtendedResourceClaimStatus", 177),
-    T("k8s.io.api.core.v1.ContainerExtendedResourceRequest", 178),
-    T("k8s.io.api.core.v1.NodeAllocatableResourceClaimStatus", 179),
-    T("k8s.io.api.core.v1.ReplicationController", 180),
-    T("k8s.io.api.core.v1.ReplicationControllerSpec", 181),
-    T("k8s.io.api.core.v1.PodTemplateSpec", 182),
-    T("k8s.io.api.core.v1.ReplicationControllerStatus", 183),
-    T("k8s.io.api.core.v1.ReplicationControllerCondition", 184),
-    T("k8s.io.api.core.v1.Service", 185), T("k8s.io.api.core.v1.ServiceSpec", 186),
-    T("k8s.io.api.core.v1.ServicePort", 187), T("k8s.io.api.core.v1.SessionAffinityConfig", 188),
-    T("k8s.io.api.core.v1.ClientIPConfig", 189), T("k8s.io.api.core.v1.ServiceStatus", 190),
-    T("k8s.io.api.core.v1.LoadBalancerStatus", 191),
-    T("k8s.io.api.core.v1.LoadBalancerIngress", 192), T("k8s.io.api.core.v1.PortStatus", 193),
-    T("k8s.io.apimachinery.pkg.apis.meta.v1.Condition", 194),
-    T("k8s.io.api.apps.v1.DaemonSet", 195), T("k8s.io.api.apps.v1.DaemonSetSpec", 196),
-    T("k8s.io.api.apps.v1.DaemonSetUpdateStrategy", 197),
-    T("k8s.io.api.apps.v1.RollingUpdateDaemonSet", 198),
-    T("k8s.io.api.apps.v1.DaemonSetStatus", 199), T("k8s.io.api.apps.v1.DaemonSetCondition", 200),
-    T("k8s.io.api.apps.v1.Deployment", 201), T("k8s.io.api.apps.v1.DeploymentSpec", 202),
-    T("k8s.io.api.apps.v1.DeploymentStrategy", 203),
-    T("k8s.io.api.apps.v1.RollingUpdateDeployment", 204),
-    T("k8s.io.api.apps.v1.DeploymentStatus", 205), T("k8s.io.api.apps.v1.DeploymentCondition", 206),
-    T("k8s.io.api.apps.v1.ReplicaSet", 207), T("k8s.io.api.apps.v1.ReplicaSetSpec", 208),
-    T("k8s.io.api.apps.v1.ReplicaSetStatus", 209), T("k8s.io.api.apps.v1.ReplicaSetCondition", 210),
-    T("k8s.io.api.apps.v1.StatefulSet", 211), T("k8s.io.api.apps.v1.StatefulSetSpec", 212),
-    T("k8s.io.api.apps.v1.StatefulSetUpdateStrategy", 213),
-    T("k8s.io.api.apps.v1.RollingUpdateStatefulSetStrategy", 214),
-    T("k8s.io.api.apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy", 215),
-    T("k8s.io.api.apps.v1.StatefulSetOrdinals", 216),
-    T("k8s.io.api.apps.v1.StatefulSetStatus", 217),
-    T("k8s.io.api.apps.v1.StatefulSetCondition", 218), T("k8s.io.api.batch.v1.CronJob", 219),
-    T("k8s.io.api.batch.v1.CronJobSpec", 220), T("k8s.io.api.batch.v1.JobTemplateSpec", 221),
-    T("k8s.io.api.batch.v1.JobSpec", 222), T("k8s.io.api.batch.v1.PodFailurePolicy", 223),
-    T("k8s.io.api.batch.v1.PodFailurePolicyRule", 224),
-    T("k8s.io.api.batch.v1.PodFailurePolicyOnExitCodesRequirement", 225),
-    T("k8s.io.api.batch.v1.PodFailurePolicyOnPodConditionsPattern", 226),
-    T("k8s.io.api.batch.v1.SuccessPolicy", 227), T("k8s.io.api.batch.v1.SuccessPolicyRule", 228),
-    T("k8s.io.api.batch.v1.CronJobStatus", 229), T("k8s.io.api.batch.v1.Job", 230),
-    T("k8s.io.api.batch.v1.JobStatus", 231), T("k8s.io.api.batch.v1.JobCondition", 232),
-    T("k8s.io.api.batch.v1.UncountedTerminatedPods", 233),
-    T("k8s.io.api.coordination.v1.Lease", 234), T("k8s.io.api.coordination.v1.LeaseSpec", 235),
-    T("k8s.io.api.coordination.v1beta1.LeaseCandidate", 236),
-    T("k8s.io.api.coordination.v1beta1.LeaseCandidateSpec", 237),
-    T("k8s.io.api.events.v1.Event", 238), T("k8s.io.api.events.v1.EventSeries", 239),
-    T("k8s.io.api.node.v1.RuntimeClass", 240), T("k8s.io.api.node.v1.Overhead", 241),
-    T("k8s.io.api.node.v1.Scheduling", 242), T("k8s.io.api.policy.v1.PodDisruptionBudget", 243),
-    T("k8s.io.api.policy.v1.PodDisruptionBudgetSpec", 244),
-    T("k8s.io.api.policy.v1.PodDisruptionBudgetStatus", 245),
-    T("k8s.io.api.resource.v1.DeviceClass", 246), T("k8s.io.api.resource.v1.DeviceClassSpec", 247),
-    T("k8s.io.api.resource.v1.DeviceSelector", 248),
-    T("k8s.io.api.resource.v1.CELDeviceSelector", 249),
-    T("k8s.io.api.resource.v1.DeviceClassConfiguration", 250),
-    T("k8s.io.api.resource.v1.OpaqueDeviceConfiguration", 251),
-    T("k8s.io.api.resource.v1.ResourceClaim", 252),
-    T("k8s.io.api.resource.v1.ResourceClaimSpec", 253),
-    T("k8s.io.api.resource.v1.DeviceClaim", 254), T("k8s.io.api.resource.v1.DeviceRequest", 255),
-    T("k8s.io.api.resource.v1.ExactDeviceRequest", 256),
-    T("k8s.io.api.resource.v1.DeviceToleration", 257),
-    T("k8s.io.api.resource.v1.CapacityRequirements", 258),
-    T("k8s.io.api.resource.v1.DeviceSubRequest", 259),
-    T("k8s.io.api.resource.v1.DeviceConstraint", 260),
-    T("k8s.io.api.resource.v1.DeviceClaimConfiguration", 261),
-    T("k8s.io.api.resource.v1.ResourceClaimStatus", 262),
-    T("k8s.io.api.resource.v1.AllocationResult", 263),
-    T("k8s.io.api.resource.v1.DeviceAllocationResult", 264),
-    T("k8s.io.api.resource.v1.DeviceRequestAllocationResult", 265),
-    T("k8s.io.api.resource.v1.DeviceAllocationConfiguration", 266),
-    T("k8s.io.api.resource.v1.ResourceClaimConsumerReference", 267),
-    T("k8s.io.api.resource.v1.AllocatedDeviceStatus", 268),
-    T("k8s.io.api.resource.v1.NetworkDeviceData", 269),
-    T("k8s.io.api.resource.v1.ResourceClaimTemplate", 270),
-    T("k8s.io.api.resource.v1.ResourceClaimTemplateSpec", 271),
-    T("k8s.io.api.resource.v1.ResourceSlice", 272),
-    T("k8s.io.api.resource.v1.ResourceSliceSpec", 273),
-    T("k8s.io.api.resource.v1.ResourcePool", 274), T("k8s.io.api.resource.v1.Device", 275),
-    T("k8s.io.api.resource.v1.DeviceAttribute", 276),
-    T("k8s.io.api.resource.v1.DeviceCapacity", 277),
-    T("k8s.io.api.resource.v1.CapacityRequestPolicy", 278),
-    T("k8s.io.api.resource.v1.CapacityRequestPolicyRange", 279),
-    T("k8s.io.api.resource.v1.DeviceCounterConsumption", 280),
-    T("k8s.io.api.resource.v1.Counter", 281), T("k8s.io.api.resource.v1.DeviceTaint", 282),
-    T("k8s.io.api.resource.v1.NodeAllocatableResourceMapping", 283),
-    T("k8s.io.api.resource.v1.CounterSet", 284),
-    T("k8s.io.api.resource.v1beta2.DeviceTaintRule", 285),
-    T("k8s.io.api.resource.v1beta2.DeviceTaintRuleSpec", 286),
-    T("k8s.io.api.resource.v1beta2.DeviceTaintSelector", 287),
-    T("k8s.io.api.resource.v1beta2.DeviceTaint", 288),
-    T("k8s.io.api.resource.v1beta2.DeviceTaintRuleStatus", 289),
-    T("k8s.io.api.scheduling.v1.PriorityClass", 290),
-    T("k8s.io.api.scheduling.v1alpha2.PodGroup", 291),
-    T("k8s.io.api.scheduling.v1alpha2.PodGroupSpec", 292),
-    T("k8s.io.api.scheduling.v1alpha2.PodGroupTemplateReference", 293),
-    T("k8s.io.api.scheduling.v1alpha2.WorkloadPodGroupTemplateReference", 294),
-    T("k8s.io.api.scheduling.v1alpha2.PodGroupSchedulingPolicy", 295),
-    T("k8s.io.api.scheduling.v1alpha2.BasicSchedulingPolicy", 296),
-    T("k8s.io.api.scheduling.v1alpha2.GangSchedulingPolicy", 297),
-    T("k8s.io.api.scheduling.v1alpha2.PodGroupSchedulingConstraints", 298),
-    T("k8s.io.api.scheduling.v1alpha2.TopologyConstraint", 299),
-    T("k8s.io.api.scheduling.v1alpha2.PodGroupResourceClaim", 300),
-    T("k8s.io.api.scheduling.v1alpha2.PodGroupStatus", 301),
-    T("k8s.io.api.scheduling.v1alpha2.PodGroupResourceClaimStatus", 302),
-    T("k8s.io.api.scheduling.v1alpha2.Workload", 303),
-    T("k8s.io.api.scheduling.v1alpha2.WorkloadSpec", 304),
-    T("k8s.io.api.scheduling.v1alpha2.TypedLocalObjectReference", 305),
-    T("k8s.io.api.scheduling.v1alpha2.PodGroupTemplate", 306),
-    T("k8s.io.api.storage.v1.CSIDriver", 307), T("k8s.io.api.storage.v1.CSIDriverSpec", 308),
-    T("k8s.io.api.storage.v1.TokenRequest", 309), T("k8s.io.api.storage.v1.CSINode", 310),
-    T("k8s.io.api.storage.v1.CSINodeSpec", 311), T("k8s.io.api.storage.v1.CSINodeDriver", 312),
-    T("k8s.io.api.storage.v1.VolumeNodeResources", 313),
-    T("k8s.io.api.storage.v1.CSIStorageCapacity", 314),
-    T("k8s.io.api.storage.v1.StorageClass", 315), T("k8s.io.api.core.v1.TopologySelectorTerm", 316),
-    T("k8s.io.api.core.v1.TopologySelectorLabelRequirement", 317),
-    T("k8s.io.api.storage.v1.VolumeAttachment", 318),
-    T("k8s.io.api.storage.v1.VolumeAttachmentSpec", 319),
-    T("k8s.io.api.storage.v1.VolumeAttachmentSource", 320),
-    T("k8s.io.api.storage.v1.VolumeAttachmentStatus", 321),
-    T("k8s.io.api.storage.v1.VolumeError", 322),
+    T("k8s.io.api.core.v1.Binding", 0, "\2\3", false),
+    T("k8s.io.apimachinery.pkg.apis.meta.v1.ObjectMeta", 1, "\11\5\12\15\16\14\6\1\3\2\7\0\13\4\10", false),
+    T("k8s.io.apimachinery.pkg.apis.meta.v1.OwnerReference", 2, "\3\4\5\0\2\1", true),
+    T("k8s.io.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry", 3, "\3\4\0\6\1\2\5", false),
+    T("k8s.io.api.core.v1.ObjectReference", 4, "\2\4\3\6\0\5\1", true),
+    T("k8s.io.api.core.v1.Event", 5, "\11\5\12\10\17\4\7\2\20\3\16\0\13\14\15", false),
+    T("k8s.io.api.core.v1.EventSource", 6, "\0\1", false),
+    T("k8s.io.api.core.v1.EventSeries", 7, "\0\1", false),
+    T("k8s.io.api.core.v1.LimitRange", 8, "\2\3", false),
+    T("k8s.io.api.core.v1.LimitRangeSpec", 9, "\0", false),
+    T("k8s.io.api.core.v1.LimitRangeItem", 10, "\5\2\4\0\1\3", false),
+    T("k8s.io.api.core.v1.Namespace", 11, "\2\3\4", false),
+    T("k8s.io.api.core.v1.NamespaceSpec", 12, "\0", false),
+    T("k8s.io.api.core.v1.NamespaceStatus", 13, "\1\0", false),
+    T("k8s.io.api.core.v1.NamespaceCondition", 14, "\4\3\0\2\1", false),
+    T("k8s.io.api.core.v1.Node", 15, "\2\3\4", false),
+    T("k8s.io.api.core.v1.NodeSpec", 16, "\2\1\4\6\5\0\3", false),
+    T("k8s.io.api.core.v1.Taint", 17, "\1\3\0\2", false),
+    T("k8s.io.api.core.v1.NodeConfigSource", 18, "\0", false),
+    T("k8s.io.api.core.v1.ConfigMapNodeConfigSource", 19, "\2\1\4\3\0", false),
+    T("k8s.io.api.core.v1.NodeStatus", 20, "\2\1\12\3\0\5\11\10\15\14\4\13\7\6", false),
+    T("k8s.io.api.core.v1.NodeCondition", 21, "\5\4\0\1\3\2", false),
+    T("k8s.io.api.core.v1.NodeAddress", 22, "\1\0", false),
+    T("k8s.io.api.core.v1.NodeDaemonEndpoints", 23, "\0", false),
+    T("k8s.io.api.core.v1.DaemonEndpoint", 24, "\0", false),
+    T("k8s.io.api.core.v1.NodeSystemInfo", 25, "\6\12\1\3\10\2\5\4\7\0\11", false),
+    T("k8s.io.api.core.v1.NodeSwapStatus", 26, "\0", false),
+    T("k8s.io.api.core.v1.ContainerImage", 27, "\0\1", false),
+    T("k8s.io.api.core.v1.AttachedVolume", 28, "\1\0", false),
+    T("k8s.io.api.core.v1.NodeConfigStatus", 29, "\1\0\3\2", false),
+    T("k8s.io.api.core.v1.NodeRuntimeHandler", 30, "\1\0", false),
+    T("k8s.io.api.core.v1.NodeRuntimeHandlerFeatures", 31, "\0\1", false),
+    T("k8s.io.api.core.v1.NodeFeatures", 32, "\0", false),
+    T("k8s.io.api.core.v1.PersistentVolume", 33, "\2\3\4", false),
+    T("k8s.io.api.core.v1.PersistentVolumeSpec", 34, "\4\14\1\16\15\22\30\17\6\5\11\13\12\3\36\27\2\25\26\31\20\33\10\0\7\24\32\21\35\23\34", false),
+    T("k8s.io.api.core.v1.GCEPersistentDiskVolumeSource", 35, "\2\0\1\3", false),
+    T("k8s.io.api.core.v1.AWSElasticBlockStoreVolumeSource", 36, "\3\0\1\2", false),
+    T("k8s.io.api.core.v1.HostPathVolumeSource", 37, "\0\1", false),
+    T("k8s.io.api.core.v1.GlusterfsPersistentVolumeSource", 38, "\0\2\3\1", false),
+    T("k8s.io.api.core.v1.NFSVolumeSource", 39, "\2\0\1", false),
+    T("k8s.io.api.core.v1.RBDPersistentVolumeSource", 40, "\3\1\0\4\7\2\6\5", false),
+    T("k8s.io.api.core.v1.SecretReference", 41, "\0\1", true),
+    T("k8s.io.api.core.v1.ISCSIPersistentVolumeSource", 42, "\12\4\6\5\2\10\7\0\11\1\3", false),
+    T("k8s.io.api.core.v1.CinderPersistentVolumeSource", 43, "\3\0\1\2", false),
+    T("k8s.io.api.core.v1.CephFSPersistentVolumeSource", 44, "\0\1\5\3\4\2", false),
+    T("k8s.io.api.core.v1.FCVolumeSource", 45, "\3\1\0\2\4", false),
+    T("k8s.io.api.core.v1.FlockerVolumeSource", 46, "\0\1", false),
+    T("k8s.io.api.core.v1.FlexPersistentVolumeSource", 47, "\0\1\4\3\2", false),
+    T("k8s.io.api.core.v1.AzureFilePersistentVolumeSource", 48, "\1\3\0\2", false),
+    T("k8s.io.api.core.v1.VsphereVirtualDiskVolumeSource", 49, "\3\0\2\1", false),
+    T("k8s.io.api.core.v1.QuobyteVolumeSource", 50, "\2\5\1\4\0\3", false),
+    T("k8s.io.api.core.v1.AzureDiskVolumeSource", 51, "\1\2\0\3\5\4", false),
+    T("k8s.io.api.core.v1.PhotonPersistentDiskVolumeSource", 52, "\1\0", false),
+    T("k8s.io.api.core.v1.PortworxVolumeSource", 53, "\2\0\1", false),
+    T("k8s.io.api.core.v1.ScaleIOPersistentVolumeSource", 54, "\1\10\4\5\2\7\6\11\0\3", false),
+    T("k8s.io.api.core.v1.LocalVolumeSource", 55, "\1\0", false),
+    T("k8s.io.api.core.v1.StorageOSPersistentVolumeSource", 56, "\3\4\0\1\2", false),
+    T("k8s.io.api.core.v1.CSIPersistentVolumeSource", 57, "\2\11\7\3\10\1\6\5\0\4", false),
+    T("k8s.io.api.core.v1.VolumeNodeAffinity", 58, "\0", false),
+    T("k8s.io.api.core.v1.NodeSelector", 59, "\0", true),
+    T("k8s.io.api.core.v1.NodeSelectorTerm", 60, "\0\1", true),
+    T("k8s.io.api.core.v1.NodeSelectorRequirement", 61, "\0\1\2", false),
+    T("k8s.io.api.core.v1.PersistentVolumeStatus", 62, "\2\1\3\0", false),
+    T("k8s.io.api.core.v1.PersistentVolumeClaim", 63, "\2\3\4", false),
+    T("k8s.io.api.core.v1.PersistentVolumeClaimSpec", 64, "\0\3\10\4\5\7\1\2\6", false),
+    T("k8s.io.apimachinery.pkg.apis.meta.v1.LabelSelector", 65, "\1\0", true),
+    T("k8s.io.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement", 66, "\0\1\2", false),
+    T("k8s.io.api.core.v1.VolumeResourceRequirements", 67, "\0\1", false),
+    T("k8s.io.api.core.v1.TypedLocalObjectReference", 68, "\0\1\2", true),
+    T("k8s.io.api.core.v1.TypedObjectReference", 69, "\0\1\2\3", false),
+    T("k8s.io.api.core.v1.PersistentVolumeClaimStatus", 70, "\7\0\3\4\2\1\5\6", false),
+    T("k8s.io.api.core.v1.PersistentVolumeClaimCondition", 71, "\5\4\0\1\3\2", false),
+    T("k8s.io.api.core.v1.ModifyVolumeStatus", 72, "\1\0", false),
+    T("k8s.io.api.core.v1.Pod", 73, "\2\3\4", false),
+    T("k8s.io.api.core.v1.PodSpec", 74, "\51\3\33\46\0\5\22\42\41\21\12\13\11\40\17\15\45\1\35\20\2\47\10\27\26\4\44\30\34\6\25\24\50\7\43\23\14\36\31\32\16\37", false),
+    T("k8s.io.api.core.v1.Volume", 75, "\23\20\10\15\0\16\34\24\22\17\25\32\13\4\3\14\7\12\2\5\36\31\1\26\27\33\30\35\6\11\21", false),
+    T("k8s.io.api.core.v1.EmptyDirVolumeSource", 76, "\0\1", false),
+    T("k8s.io.api.core.v1.GitRepoVolumeSource", 77, "\1\2\0", false),
+    T("k8s.io.api.core.v1.SecretVolumeSource", 78, "\3\1\0\2", false),
+    T("k8s.io.api.core.v1.KeyToPath", 79, "\0\2\1", false),
+    T("k8s.io.api.core.v1.ISCSIVolumeSource", 80, "\12\4\6\5\2\10\7\0\11\1\3", false),
+    T("k8s.io.api.core.v1.LocalObjectReference", 81, "\0", true),
+    T("k8s.io.api.core.v1.GlusterfsVolumeSource", 82, "\0\1\2", false),
+    T("k8s.io.api.core.v1.PersistentVolumeClaimVolumeSource", 83, "\0\1", false),
+    T("k8s.io.api.core.v1.RBDVolumeSource", 84, "\3\1\0\4\7\2\6\5", false),
+    T("k8s.io.api.core.v1.FlexVolumeSource", 85, "\0\1\4\3\2", false),
+    T("k8s.io.api.core.v1.CinderVolumeSource", 86, "\3\0\1\2", false),
+    T("k8s.io.api.core.v1.CephFSVolumeSource", 87, "\0\1\5\3\4\2", false),
+    T("k8s.io.api.core.v1.DownwardAPIVolumeSource", 88, "\1\0", false),
+    T("k8s.io.api.core.v1.DownwardAPIVolumeFile", 89, "\2\0\3\1", false),
+    T("k8s.io.api.core.v1.ObjectFieldSelector", 90, "\0\1", true),
+    T("k8s.io.api.core.v1.ResourceFieldSelector", 91, "\0\2\1", true),
+    T("k8s.io.api.core.v1.AzureFileVolumeSource", 92, "\1\2\0", false),
+    T("k8s.io.api.core.v1.ConfigMapVolumeSource", 93, "\2\1\0\3", false),
+    T("k8s.io.api.core.v1.ProjectedVolumeSource", 94, "\1\0", false),
+    T("k8s.io.api.core.v1.VolumeProjection", 95, "\4\2\1\5\0\3", false),
+    T("k8s.io.api.core.v1.SecretProjection", 96, "\1\0\2", false),
+    T("k8s.io.api.core.v1.DownwardAPIProjection", 97, "\0", false),
+    T("k8s.io.api.core.v1.ConfigMapProjection", 98, "\1\0\2", false),
+    T("k8s.io.api.core.v1.ServiceAccountTokenProjection", 99, "\0\1\2", false),
+    T("k8s.io.api.core.v1.ClusterTrustBundleProjection", 100, "\1\4\0\3\2", false),
+    T("k8s.io.api.core.v1.PodCertificateProjection", 101, "\5\3\4\1\2\0\6", false),
+    T("k8s.io.api.core.v1.ScaleIOVolumeSource", 102, "\1\10\4\5\2\7\6\11\0\3", false),
+    T("k8s.io.api.core.v1.StorageOSVolumeSource", 103, "\3\4\0\1\2", false),
+    T("k8s.io.api.core.v1.CSIVolumeSource", 104, "\0\3\1\4\2", false),
+    T("k8s.io.api.core.v1.EphemeralVolumeSource", 105, "\0", false),
+    T("k8s.io.api.core.v1.PersistentVolumeClaimTemplate", 106, "\0\1", false),
+    T("k8s.io.api.core.v1.ImageVolumeSource", 107, "\1\0", false),
+    T("k8s.io.api.core.v1.Container", 108, "\10\4\1\0\30\11\2\14\27\7\12\6\23\5\17\21\22\25\3\24\26\20\13\15\16", false),
+    T("k8s.io.api.core.v1.ContainerPort", 109, "\3\2\0\4\1", false),
+    T("k8s.io.api.core.v1.EnvFromSource", 110, "\1\0\2", false),
+    T("k8s.io.api.core.v1.ConfigMapEnvSource", 111, "\0\1", false),
+    T("k8s.io.api.core.v1.SecretEnvSource", 112, "\0\1", false),
+    T("k8s.io.api.core.v1.EnvVar", 113, "\0\1\2", false),
+    T("k8s.io.api.core.v1.EnvVarSource", 114, "\1\3\0\4\2", false),
+    T("k8s.io.api.core.v1.ConfigMapKeySelector", 115, "\1\0\2", true),
+    T("k8s.io.api.core.v1.SecretKeySelector", 116, "\1\0\2", true),
+    T("k8s.io.api.core.v1.FileKeySelector", 117, "\3\2\0\1", true),
+    T("k8s.io.api.core.v1.ResourceRequirements", 118, "\1\2\0", false),
+    T("k8s.io.api.core.v1.ResourceClaim", 119, "\0\1", false),
+    T("k8s.io.api.core.v1.ContainerResizePolicy", 120, "\0\1", false),
+    T("k8s.io.api.core.v1.ContainerRestartRule", 121, "\0\1", false),
+    T("k8s.io.api.core.v1.ContainerRestartRuleOnExitCodes", 122, "\0\1", false),
+    T("k8s.io.api.core.v1.VolumeMount", 123, "\2\3\0\5\1\6\4", false),
+    T("k8s.io.api.core.v1.VolumeDevice", 124, "\1\0", false),
+    T("k8s.io.api.core.v1.Probe", 125, "\0\3\7\2\4\11\5\6\1\10", false),
+    T("k8s.io.api.core.v1.ExecAction", 126, "\0", false),
+    T("k8s.io.api.core.v1.HTTPGetAction", 127, "\2\3\0\4\1", false),
+    T("k8s.io.api.core.v1.HTTPHeader", 128, "\0\1", false),
+    T("k8s.io.api.core.v1.TCPSocketAction", 129, "\1\0", false),
+    T("k8s.io.api.core.v1.GRPCAction", 130, "\0\1", false),
+    T("k8s.io.api.core.v1.Lifecycle", 131, "\0\1\2", false),
+    T("k8s.io.api.core.v1.LifecycleHandler", 132, "\0\1\3\2", false),
+    T("k8s.io.api.core.v1.SleepAction", 133, "\0", false),
+    T("k8s.io.api.core.v1.SecurityContext", 134, "\2\3\11\10\7\5\0\6\4\13\12\1", false),
+    T("k8s.io.api.core.v1.Capabilities", 135, "\0\1", false),
+    T("k8s.io.api.core.v1.SELinuxOptions", 136, "\3\1\2\0", false),
+    T("k8s.io.api.core.v1.WindowsSecurityContextOptions", 137, "\1\0\3\2", false),
+    T("k8s.io.api.core.v1.SeccompProfile", 138, "\1\0", false),
+    T("k8s.io.api.core.v1.AppArmorProfile", 139, "\1\0", false),
+    T("k8s.io.api.core.v1.EphemeralContainer", 140, "\10\4\1\0\31\11\2\14\30\7\12\6\24\5\17\21\22\26\3\25\27\20\13\15\16\23", false),
+    T("k8s.io.api.core.v1.PodSecurityContext", 141, "\7\5\4\11\1\3\13\14\2\10\0\12\6", false),
+    T("k8s.io.api.core.v1.Sysctl", 142, "\0\1", false),
+    T("k8s.io.api.core.v1.Affinity", 143, "\0\1\2", false),
+    T("k8s.io.api.core.v1.NodeAffinity", 144, "\1\0", false),
+    T("k8s.io.api.core.v1.PreferredSchedulingTerm", 145, "\1\0", false),
+    T("k8s.io.api.core.v1.PodAffinity", 146, "\1\0", false),
+    T("k8s.io.api.core.v1.PodAffinityTerm", 147, "\0\4\5\3\1\2", false),
+    T("k8s.io.api.core.v1.WeightedPodAffinityTerm", 148, "\1\0", false),
+    T("k8s.io.api.core.v1.PodAntiAffinity", 149, "\1\0", false),
+    T("k8s.io.api.core.v1.Toleration", 150, "\1\2\4\0\3", false),
+    T("k8s.io.api.core.v1.HostAlias", 151, "\1\0", false),
+    T("k8s.io.api.core.v1.PodDNSConfig", 152, "\0\2\1", false),
+    T("k8s.io.api.core.v1.PodDNSConfigOption", 153, "\0\1", false),
+    T("k8s.io.api.core.v1.PodReadinessGate", 154, "\0", false),
+    T("k8s.io.api.core.v1.TopologySpreadConstraint", 155, "\2\6\7\0\3\4\5\1", false),
+    T("k8s.io.api.core.v1.PodOS", 156, "\0", false),
+    T("k8s.io.api.core.v1.PodSchedulingGate", 157, "\0", false),
+    T("k8s.io.api.core.v1.PodResourceClaim", 158, "\0\1\2", false),
+    T("k8s.io.api.core.v1.PodSchedulingGroup", 159, "\0", false),
+    T("k8s.io.api.core.v1.PodStatus", 160, "\14\1\10\20\5\15\24\2\17\7\12\16\3\21\22\6\13\4\0\23\11", false),
+    T("k8s.io.api.core.v1.PodCondition", 161, "\6\5\0\1\4\2\3", false),
+    T("k8s.io.api.core.v1.HostIP", 162, "\0", false),
+    T("k8s.io.api.core.v1.PodIP", 163, "\0", false),
+    T("k8s.io.api.core.v1.ContainerStatus", 164, "\6\13\5\7\11\3\4\2\12\0\10\16\15\1\14", false),
+    T("k8s.io.api.core.v1.ContainerState", 165, "\2\0\1", false),
+    T("k8s.io.api.core.v1.ContainerStateWaiting", 166, "\1\0", false),
+    T("k8s.io.api.core.v1.ContainerStateRunning", 167, "\0", false),
+    T("k8s.io.api.core.v1.ContainerStateTerminated", 168, "\1\5\4\3\6\2\0", false),
+    T("k8s.io.api.core.v1.VolumeMountStatus", 169, "\1\0\2\3\4", false),
+    T("k8s.io.api.core.v1.VolumeStatus", 170, "\0", false),
+    T("k8s.io.api.core.v1.ImageVolumeStatus", 171, "\0", false),
+    T("k8s.io.api.core.v1.ContainerUser", 172, "\0", false),
+    T("k8s.io.api.core.v1.LinuxContainerUser", 173, "\2\0\1", false),
+    T("k8s.io.api.core.v1.ResourceStatus", 174, "\0\1", false),
+    T("k8s.io.api.core.v1.ResourceHealth", 175, "\2\0\1", false),
+    T("k8s.io.api.core.v1.PodResourceClaimStatus", 176, "\0\1", false),
+    T("k8s.io.api.core.v1.PodExtendedResourceClaimStatus", 177, "\0\1", false),
+    T("k8s.io.api.core.v1.ContainerExtendedResourceRequest", 178, "\0\2\1", false),
+    T("k8s.io.api.core.v1.NodeAllocatableResourceClaimStatus", 179, "\1\0\2", false),
+    T("k8s.io.api.core.v1.ReplicationController", 180, "\2\3\4", false),
+    T("k8s.io.api.core.v1.ReplicationControllerSpec", 181, "\1\2\3\0", false),
+    T("k8s.io.api.core.v1.PodTemplateSpec", 182, "\0\1", false),
+    T("k8s.io.api.core.v1.ReplicationControllerStatus", 183, "\5\2\3\4\0\1", false),
+    T("k8s.io.api.core.v1.ReplicationControllerCondition", 184, "\4\3\0\2\1", false),
+    T("k8s.io.api.core.v1.Service", 185, "\2\3\4", false),
+    T("k8s.io.api.core.v1.ServiceSpec", 186, "\15\17\1\23\3\20\13\14\4\5\6\16\21\11\2\10\0\12\7\22", false),
+    T("k8s.io.api.core.v1.ServicePort", 187, "\1\4\3\5\2\0", false),
+    T("k8s.io.api.core.v1.SessionAffinityConfig", 188, "\0", false),
+    T("k8s.io.api.core.v1.ClientIPConfig", 189, "\0", false),
+    T("k8s.io.api.core.v1.ServiceStatus", 190, "\1\0", false),
+    T("k8s.io.api.core.v1.LoadBalancerStatus", 191, "\0", false),
+    T("k8s.io.api.core.v1.LoadBalancerIngress", 192, "\1\0\2\3", false),
+    T("k8s.io.api.core.v1.PortStatus", 193, "\1\2\0", false),
+    T("k8s.io.apimachinery.pkg.apis.meta.v1.Condition", 194, "\5\4\2\0\3\1", false),
+    T("k8s.io.api.core.v1.ComponentStatus", 195, "\3\1", false),
+    T("k8s.io.api.core.v1.ComponentCondition", 196, "\3\2\1\0", false),
+    T("k8s.io.api.core.v1.ConfigMap", 197, "\5\2\1\3", false),
+    T("k8s.io.api.core.v1.Endpoints", 198, "\2\3", false),
+    T("k8s.io.api.core.v1.EndpointSubset", 199, "\0\1\2", false),
+    T("k8s.io.api.core.v1.EndpointAddress", 200, "\1\3\0\2", true),
+    T("k8s.io.api.core.v1.EndpointPort", 201, "\1\2\3\0", true),
+    T("k8s.io.api.core.v1.PodTemplate", 202, "\2\3", false),
+    T("k8s.io.api.core.v1.ResourceQuota", 203, "\2\3\4", false),
+    T("k8s.io.api.core.v1.ResourceQuotaSpec", 204, "\0\2\1", false),
+    T("k8s.io.api.core.v1.ScopeSelector", 205, "\0", true),
+    T("k8s.io.api.core.v1.ScopedResourceSelectorRequirement", 206, "\1\0\2", false),
+    T("k8s.io.api.core.v1.ResourceQuotaStatus", 207, "\0\1", false),
+    T("k8s.io.api.core.v1.Secret", 208, "\4\1\6\5\2", false),
+    T("k8s.io.api.core.v1.ServiceAccount", 209, "\4\5\2\1", false),
+    T("k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition", 210, "\2\3\4", false),
+    T("k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionSpec", 211, "\1\2\4\5\0\3", false),
+    T("k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionNames", 212, "\3\5\4\1\2\0", false),
+    T("k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionVersion", 213, "\3\6\7\4\10\0\1\2\5", false),
+    T("k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceValidation", 214, "\0", false),
+    T("k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps", 215, "\20\1\0\11\43\17\42\6\25\14\31\15\23\27\36\22\26\44\32\12\24\30\41\21\4\35\5\33\40\3\37\10\2\7\16\13\34\52\45\46\47\50\51\53", false),
+    T("k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.ExternalDocumentation", 216, "\0\1", false),
+    T("k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.ValidationRule", 217, "\5\1\2\4\0\3", false),
+    T("k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceSubresources", 218, "\1\0", false),
+    T("k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceSubresourceStatus", 219, "", false),
+    T("k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceSubresourceScale", 220, "\1\2\0", false),
+    T("k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceColumnDefinition", 221, "\3\5\1\0\4\2", false),
+    T("k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.SelectableField", 222, "\0", false),
+    T("k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceConversion", 223, "\0\1", false),
+    T("k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.WebhookConversion", 224, "\0\1", false),
+    T("k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.WebhookClientConfig", 225, "\1\0\2", false),
+    T("k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.ServiceReference", 226, "\1\0\2\3", false),
+    T("k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionStatus", 227, "\1\0\3\2", false),
+    T("k8s.io.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionCondition", 228, "\5\4\0\3\1\2", false),
+    T("k8s.io.api.apps.v1.ControllerRevision", 229, "\3\1\4", false),
+    T("k8s.io.api.apps.v1.DaemonSet", 230, "\2\3\4", false),
+    T("k8s.io.api.apps.v1.DaemonSetSpec", 231, "\2\3\4\0\1", false),
+    T("k8s.io.api.apps.v1.DaemonSetUpdateStrategy", 232, "\1\0", false),
+    T("k8s.io.api.apps.v1.RollingUpdateDaemonSet", 233, "\1\0", false),
+    T("k8s.io.api.apps.v1.DaemonSetStatus", 234, "\2\5\3\6\10\11\4\7\0\1", false),
+    T("k8s.io.api.apps.v1.DaemonSetCondition", 235, "\4\3\0\2\1", false),
+    T("k8s.io.api.apps.v1.Deployment", 236, "\2\3\4", false),
+    T("k8s.io.api.apps.v1.DeploymentSpec", 237, "\3\5\7\6\0\4\1\2", false),
+    T("k8s.io.api.apps.v1.DeploymentStrategy", 238, "\1\0", false),
+    T("k8s.io.api.apps.v1.RollingUpdateDeployment", 239, "\1\0", false),
+    T("k8s.io.api.apps.v1.DeploymentStatus", 240, "\3\5\10\0\7\2\4\1\6", false),
+    T("k8s.io.api.apps.v1.DeploymentCondition", 241, "\5\4\3\2\1\0", false),
+    T("k8s.io.api.apps.v1.ReplicaSet", 242, "\2\3\4", false),
+    T("k8s.io.api.apps.v1.ReplicaSetSpec", 243, "\1\2\3\0", false),
+    T("k8s.io.api.apps.v1.ReplicaSetStatus", 244, "\5\2\3\4\0\1\6", false),
+    T("k8s.io.api.apps.v1.ReplicaSetCondition", 245, "\4\3\0\2\1", false),
+    T("k8s.io.api.apps.v1.StatefulSet", 246, "\2\3\4", false),
+    T("k8s.io.api.apps.v1.StatefulSetSpec", 247, "\4\6\10\12\7\3\11\5\0\2\1", false),
+    T("k8s.io.api.apps.v1.StatefulSetUpdateStrategy", 248, "\1\0", false),
+    T("k8s.io.api.apps.v1.RollingUpdateStatefulSetStrategy", 249, "\1\0", false),
+    T("k8s.io.api.apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy", 250, "\0\1", false),
+    T("k8s.io.api.apps.v1.StatefulSetOrdinals", 251, "\0", false),
+    T("k8s.io.api.apps.v1.StatefulSetStatus", 252, "\5\7\6\3\11\4\10\1\2\0", false),
+    T("k8s.io.api.apps.v1.StatefulSetCondition", 253, "\4\3\0\2\1", false),
+    T("k8s.io.api.authentication.v1.SelfSubjectReview", 254, "\2\3", false),
+    T("k8s.io.api.authentication.v1.SelfSubjectReviewStatus", 255, "\0", false),
+    T("k8s.io.api.authentication.v1.UserInfo", 256, "\3\2\1\0", false),
+    T("k8s.io.api.authentication.v1.TokenRequest", 257, "\2\3\4", false),
+    T("k8s.io.api.authentication.v1.TokenRequestSpec", 258, "\0\1\2", false),
+    T("k8s.io.api.authentication.v1.BoundObjectReference", 259, "\1\0\2\3", false),
+    T("k8s.io.api.authentication.v1.TokenRequestStatus", 260, "\1\0", false),
+    T("k8s.io.api.authentication.v1.TokenReview", 261, "\2\3\4", false),
+    T("k8s.io.api.authentication.v1.TokenReviewSpec", 262, "\1\0", false),
+    T("k8s.io.api.authentication.v1.TokenReviewStatus", 263, "\1\3\2\0", false),
+    T("k8s.io.api.authorization.v1.LocalSubjectAccessReview", 264, "\2\3\4", false),
+    T("k8s.io.api.authorization.v1.SubjectAccessReviewSpec", 265, "\3\2\5\1\0\4", false),
+    T("k8s.io.api.authorization.v1.ResourceAttributes", 266, "\4\7\1\10\5\6\3\0\2", false),
+    T("k8s.io.api.authorization.v1.FieldSelectorAttributes", 267, "\0\1", false),
+    T("k8s.io.apimachinery.pkg.apis.meta.v1.FieldSelectorRequirement", 268, "\0\1\2", false),
+    T("k8s.io.api.authorization.v1.LabelSelectorAttributes", 269, "\0\1", false),
+    T("k8s.io.api.authorization.v1.NonResourceAttributes", 270, "\0\1", false),
+    T("k8s.io.api.authorization.v1.SubjectAccessReviewStatus", 271, "\0\3\2\1", false),
+    T("k8s.io.api.authorization.v1.SelfSubjectAccessReview", 272, "\2\3\4", false),
+    T("k8s.io.api.authorization.v1.SelfSubjectAccessReviewSpec", 273, "\1\0", false),
+    T("k8s.io.api.authorization.v1.SelfSubjectRulesReview", 274, "\2\3\4", false),
+    T("k8s.io.api.authorization.v1.SelfSubjectRulesReviewSpec", 275, "\0", false),
+    T("k8s.io.api.authorization.v1.SubjectRulesReviewStatus", 276, "\3\2\1\0", false),
+    T("k8s.io.api.authorization.v1.ResourceRule", 277, "\3\0\2\1", false),
+    T("k8s.io.api.authorization.v1.NonResourceRule", 278, "\1\0", false),
+    T("k8s.io.api.authorization.v1.SubjectAccessReview", 279, "\2\3\4", false),
+    T("k8s.io.api.autoscaling.v1.HorizontalPodAutoscaler", 280, "\2\3\4", false),
+    T("k8s.io.api.autoscaling.v1.HorizontalPodAutoscalerSpec", 281, "\2\1\0\3", false),
+    T("k8s.io.api.autoscaling.v1.CrossVersionObjectReference", 282, "\1\2\0", true),
+    T("k8s.io.api.autoscaling.v1.HorizontalPodAutoscalerStatus", 283, "\4\3\1\2\0", false),
+    T("k8s.io.api.autoscaling.v1.Scale", 284, "\2\3\4", false),
+    T("k8s.io.api.autoscaling.v1.ScaleSpec", 285, "\0", false),
+    T("k8s.io.api.autoscaling.v1.ScaleStatus", 286, "\0\1", false),
+    T("k8s.io.api.autoscaling.v2.HorizontalPodAutoscaler", 287, "\2\3\4", false),
+    T("k8s.io.api.autoscaling.v2.HorizontalPodAutoscalerSpec", 288, "\4\3\1\2\0", false),
+    T("k8s.io.api.autoscaling.v2.CrossVersionObjectReference", 289, "\1\2\0", false),
+    T("k8s.io.api.autoscaling.v2.MetricSpec", 290, "\5\2\3\4\1\0", false),
+    T("k8s.io.api.autoscaling.v2.ObjectMetricSource", 291, "\0\2\1", false),
+    T("k8s.io.api.autoscaling.v2.MetricTarget", 292, "\2\3\1\0", false),
+    T("k8s.io.api.autoscaling.v2.MetricIdentifier", 293, "\0\1", false),
+    T("k8s.io.api.autoscaling.v2.PodsMetricSource", 294, "\0\1", false),
+    T("k8s.io.api.autoscaling.v2.ResourceMetricSource", 295, "\0\1", false),
+    T("k8s.io.api.autoscaling.v2.ContainerResourceMetricSource", 296, "\1\2\0", false),
+    T("k8s.io.api.autoscaling.v2.ExternalMetricSource", 297, "\0\1", false),
+    T("k8s.io.api.autoscaling.v2.HorizontalPodAutoscalerBehavior", 298, "\1\0", false),
+    T("k8s.io.api.autoscaling.v2.HPAScalingRules", 299, "\1\0\2\3", false),
+    T("k8s.io.api.autoscaling.v2.HPAScalingPolicy", 300, "\1\2\0", false),
+    T("k8s.io.api.autoscaling.v2.HorizontalPodAutoscalerStatus", 301, "\5\4\2\3\1\0", false),
+    T("k8s.io.api.autoscaling.v2.MetricStatus", 302, "\5\2\3\4\1\0", false),
+    T("k8s.io.api.autoscaling.v2.ObjectMetricStatus", 303, "\2\0\1", false),
+    T("k8s.io.api.autoscaling.v2.MetricValueStatus", 304, "\2\1\0", false),
+    T("k8s.io.api.autoscaling.v2.PodsMetricStatus", 305, "\1\0", false),
+    T("k8s.io.api.autoscaling.v2.ResourceMetricStatus", 306, "\1\0", false),
+    T("k8s.io.api.autoscaling.v2.ContainerResourceMetricStatus", 307, "\2\1\0", false),
+    T("k8s.io.api.autoscaling.v2.ExternalMetricStatus", 308, "\1\0", false),
+    T("k8s.io.api.autoscaling.v2.HorizontalPodAutoscalerCondition", 309, "\4\3\0\2\1", false),
+    T("k8s.io.api.batch.v1.CronJob", 310, "\2\3\4", false),
+    T("k8s.io.api.batch.v1.CronJobSpec", 311, "\3\4\0\6\2\5\1\7", false),
+    T("k8s.io.api.batch.v1.JobTemplateSpec", 312, "\0\1", false),
+    T("k8s.io.api.batch.v1.JobSpec", 313, "\10\4\0\13\6\16\1\17\3\15\11\2\7\12\5\14", false),
+    T("k8s.io.api.batch.v1.PodFailurePolicy", 314, "\0", false),
+    T("k8s.io.api.batch.v1.PodFailurePolicyRule", 315, "\0\1\2", false),
+    T("k8s.io.api.batch.v1.PodFailurePolicyOnExitCodesRequirement", 316, "\0\1\2", false),
+    T("k8s.io.api.batch.v1.PodFailurePolicyOnPodConditionsPattern", 317, "\1\0", false),
+    T("k8s.io.api.batch.v1.SuccessPolicy", 318, "\0", false),
+    T("k8s.io.api.batch.v1.SuccessPolicyRule", 319, "\1\0", false),
+    T("k8s.io.api.batch.v1.CronJobStatus", 320, "\0\1\2", false),
+    T("k8s.io.api.batch.v1.Job", 321, "\2\3\4", false),
+    T("k8s.io.api.batch.v1.JobStatus", 322, "\3\7\2\0\10\4\1\12\6\5\11", false),
+    T("k8s.io.api.batch.v1.JobCondition", 323, "\5\4\0\1\3\2", false),
+    T("k8s.io.api.batch.v1.UncountedTerminatedPods", 324, "\1\0", false),
+    T("k8s.io.api.certificates.v1.CertificateSigningRequest", 325, "\2\3\4", false),
+    T("k8s.io.api.certificates.v1.CertificateSigningRequestSpec", 326, "\3\7\5\2\6\1\4\0", false),
+    T("k8s.io.api.certificates.v1.CertificateSigningRequestStatus", 327, "\1\0", false),
+    T("k8s.io.api.certificates.v1.CertificateSigningRequestCondition", 328, "\5\3\2\1\0\4", false),
+    T("k8s.io.api.coordination.v1.Lease", 329, "\2\3", false),
+    T("k8s.io.api.coordination.v1.LeaseSpec", 330, "\1\2\0\5\3\6\4", false),
+    T("k8s.io.api.coordination.v1beta1.LeaseCandidate", 331, "\2\3", false),
+    T("k8s.io.api.coordination.v1beta1.LeaseCandidateSpec", 332, "\2\3\4\0\1\5", false),
+    T("k8s.io.api.discovery.v1.EndpointSlice", 333, "\4\2\5\0", false),
+    T("k8s.io.api.discovery.v1.Endpoint", 334, "\0\1\4\6\2\5\7\3", false),
+    T("k8s.io.api.discovery.v1.EndpointConditions", 335, "\0\1\2", false),
+    T("k8s.io.api.discovery.v1.EndpointHints", 336, "\1\0", false),
+    T("k8s.io.api.discovery.v1.ForZone", 337, "\0", false),
+    T("k8s.io.api.discovery.v1.ForNode", 338, "\0", false),
+    T("k8s.io.api.discovery.v1.EndpointPort", 339, "\1\3\2\0", true),
+    T("k8s.io.api.events.v1.Event", 340, "\10\6\17\15\16\0\12\13\14\11\20\5\3\4\2", false),
+    T("k8s.io.api.events.v1.EventSeries", 341, "\0\1", false),
+    T("k8s.io.api.networking.v1.IPAddress", 342, "\2\3", false),
+    T("k8s.io.api.networking.v1.IPAddressSpec", 343, "\0", false),
+    T("k8s.io.api.networking.v1.ParentReference", 344, "\0\3\2\1", false),
+    T("k8s.io.api.networking.v1.Ingress", 345, "\2\3\4", false),
+    T("k8s.io.api.networking.v1.IngressSpec", 346, "\0\3\2\1", false),
+    T("k8s.io.api.networking.v1.IngressBackend", 347, "\0\1", false),
+    T("k8s.io.api.networking.v1.IngressServiceBackend", 348, "\0\1", false),
+    T("k8s.io.api.networking.v1.ServiceBackendPort", 349, "\0\1", true),
+    T("k8s.io.api.networking.v1.IngressTLS", 350, "\0\1", false),
+    T("k8s.io.api.networking.v1.IngressRule", 351, "\0\1", false),
+    T("k8s.io.api.networking.v1.HTTPIngressRuleValue", 352, "\0", false),
+    T("k8s.io.api.networking.v1.HTTPIngressPath", 353, "\1\0\2", false),
+    T("k8s.io.api.networking.v1.IngressStatus", 354, "\0", false),
+    T("k8s.io.api.networking.v1.IngressLoadBalancerStatus", 355, "\0", false),
+    T("k8s.io.api.networking.v1.IngressLoadBalancerIngress", 356, "\1\0\2", false),
+    T("k8s.io.api.networking.v1.IngressPortStatus", 357, "\1\2\0", false),
+    T("k8s.io.api.networking.v1.IngressClass", 358, "\2\3", false),
+    T("k8s.io.api.networking.v1.IngressClassSpec", 359, "\0\1", false),
+    T("k8s.io.api.networking.v1.IngressClassParametersReference", 360, "\0\1\2\4\3", false),
+    T("k8s.io.api.networking.v1.NetworkPolicy", 361, "\2\3", false),
+    T("k8s.io.api.networking.v1.NetworkPolicySpec", 362, "\2\1\0\3", false),
+    T("k8s.io.api.networking.v1.NetworkPolicyIngressRule", 363, "\1\0", false),
+    T("k8s.io.api.networking.v1.NetworkPolicyPort", 364, "\2\1\0", false),
+    T("k8s.io.api.networking.v1.NetworkPolicyPeer", 365, "\2\1\0", false),
+    T("k8s.io.api.networking.v1.IPBlock", 366, "\0\1", false),
+    T("k8s.io.api.networking.v1.NetworkPolicyEgressRule", 367, "\0\1", false),
+    T("k8s.io.api.networking.v1.ServiceCIDR", 368, "\2\3\4", false),
+    T("k8s.io.api.networking.v1.ServiceCIDRSpec", 369, "\0", false),
+    T("k8s.io.api.networking.v1.ServiceCIDRStatus", 370, "\0", false),
+    T("k8s.io.api.node.v1.RuntimeClass", 371, "\3\1\4\5", false),
+    T("k8s.io.api.node.v1.Overhead", 372, "\0", false),
+    T("k8s.io.api.node.v1.Scheduling", 373, "\0\1", false),
+    T("k8s.io.api.policy.v1.Eviction", 374, "\3\1", false),
+    T("k8s.io.apimachinery.pkg.apis.meta.v1.DeleteOptions", 375, "\2\6\5\7\1\3", false),
+    T("k8s.io.apimachinery.pkg.apis.meta.v1.Preconditions", 376, "\1\0", false),
+    T("k8s.io.api.policy.v1.PodDisruptionBudget", 377, "\2\3\4", false),
+    T("k8s.io.api.policy.v1.PodDisruptionBudgetSpec", 378, "\1\2\0\3", false),
+    T("k8s.io.api.policy.v1.PodDisruptionBudgetStatus", 379, "\6\3\4\1\2\5\0", false),
+    T("k8s.io.api.rbac.v1.ClusterRole", 380, "\3\4\0", false),
+    T("k8s.io.api.rbac.v1.PolicyRule", 381, "\4\0\3\2\1", false),
+    T("k8s.io.api.rbac.v1.AggregationRule", 382, "\0", false),
+    T("k8s.io.api.rbac.v1.ClusterRoleBinding", 383, "\2\4\3", false),
+    T("k8s.io.api.rbac.v1.Subject", 384, "\1\0\2\3", true),
+    T("k8s.io.api.rbac.v1.RoleRef", 385, "\0\1\2", true),
+    T("k8s.io.api.rbac.v1.Role", 386, "\2\3", false),
+    T("k8s.io.api.rbac.v1.RoleBinding", 387, "\2\4\3", false),
+    T("k8s.io.api.resource.v1.DeviceClass", 388, "\2\3", false),
+    T("k8s.io.api.resource.v1.DeviceClassSpec", 389, "\2\0\1", false),
+    T("k8s.io.api.resource.v1.DeviceSelector", 390, "\0", false),
+    T("k8s.io.api.resource.v1.CELDeviceSelector", 391, "\0", false),
+    T("k8s.io.api.resource.v1.DeviceClassConfiguration", 392, "\0", false),
+    T("k8s.io.api.resource.v1.OpaqueDeviceConfiguration", 393, "\0\1", false),
+    T("k8s.io.api.resource.v1.ResourceClaim", 394, "\2\3\4", false),
+    T("k8s.io.api.resource.v1.ResourceClaimSpec", 395, "\0", false),
+    T("k8s.io.api.resource.v1.DeviceClaim", 396, "\2\1\0", false),
+    T("k8s.io.api.resource.v1.DeviceRequest", 397, "\2\0\1", false),
+    T("k8s.io.api.resource.v1.ExactDeviceRequest", 398, "\4\5\1\3\0\6\2", false),
+    T("k8s.io.api.resource.v1.DeviceToleration", 399, "\1\2\4\0\3", false),
+    T("k8s.io.api.resource.v1.CapacityRequirements", 400, "\0", false),
+    T("k8s.io.api.resource.v1.DeviceSubRequest", 401, "\4\3\5\0\2\6\1", false),
+    T("k8s.io.api.resource.v1.DeviceConstraint", 402, "\2\1\0", false),
+    T("k8s.io.api.resource.v1.DeviceClaimConfiguration", 403, "\1\0", false),
+    T("k8s.io.api.resource.v1.ResourceClaimStatus", 404, "\0\2\1", false),
+    T("k8s.io.api.resource.v1.AllocationResult", 405, "\1\2\0", false),
+    T("k8s.io.api.resource.v1.DeviceAllocationResult", 406, "\1\0", false),
+    T("k8s.io.api.resource.v1.DeviceRequestAllocationResult", 407, "\7\5\6\4\0\11\1\2\10\3", false),
+    T("k8s.io.api.resource.v1.DeviceAllocationConfiguration", 408, "\2\1\0", false),
+    T("k8s.io.api.resource.v1.ResourceClaimConsumerReference", 409, "\0\2\1\3", false),
+    T("k8s.io.api.resource.v1.AllocatedDeviceStatus", 410, "\3\5\2\0\1\4\6", false),
+    T("k8s.io.api.resource.v1.NetworkDeviceData", 411, "\1\2\0", false),
+    T("k8s.io.api.resource.v1.ResourceClaimTemplate", 412, "\2\3", false),
+    T("k8s.io.api.resource.v1.ResourceClaimTemplateSpec", 413, "\0\1", false),
+    T("k8s.io.api.resource.v1.ResourceSlice", 414, "\2\3", false),
+    T("k8s.io.api.resource.v1.ResourceSliceSpec", 415, "\2\6\3\4\0\1\5\7", false),
+    T("k8s.io.api.resource.v1.ResourcePool", 416, "\1\0\2", false),
+    T("k8s.io.api.resource.v1.Device", 417, "\10\2\6\7\12\13\0\14\5\3\4\1\11", false),
+    T("k8s.io.api.resource.v1.DeviceAttribute", 418, "\2\0\4\6\3\1\5\7", false),
+    T("k8s.io.api.resource.v1.DeviceCapacity", 419, "\1\0", false),
+    T("k8s.io.api.resource.v1.CapacityRequestPolicy", 420, "\0\2\1", false),
+    T("k8s.io.api.resource.v1.CapacityRequestPolicyRange", 421, "\1\0\2", false),
+    T("k8s.io.api.resource.v1.DeviceCounterConsumption", 422, "\0\1", false),
+    T("k8s.io.api.resource.v1.Counter", 423, "\0", false),
+    T("k8s.io.api.resource.v1.DeviceTaint", 424, "\1\3\0\2", false),
+    T("k8s.io.api.resource.v1.NodeAllocatableResourceMapping", 425, "\1\0", false),
+    T("k8s.io.api.resource.v1.CounterSet", 426, "\1\0", false),
+    T("k8s.io.api.resource.v1beta2.DeviceTaintRule", 427, "\2\3\4", false),
+    T("k8s.io.api.resource.v1beta2.DeviceTaintRuleSpec", 428, "\0\1", false),
+    T("k8s.io.api.resource.v1beta2.DeviceTaintSelector", 429, "\1\2\0", false),
+    T("k8s.io.api.resource.v1beta2.DeviceTaint", 430, "\1\3\0\2", false),
+    T("k8s.io.api.resource.v1beta2.DeviceTaintRuleStatus", 431, "\0", false),
+    T("k8s.io.api.scheduling.v1.PriorityClass", 432, "\4\6\2\1\5", false),
+    T("k8s.io.api.scheduling.v1alpha2.PodGroup", 433, "\2\3\4", false),
+    T("k8s.io.api.scheduling.v1alpha2.PodGroupSpec", 434, "\1\6\5\4\0\3\2", false),
+    T("k8s.io.api.scheduling.v1alpha2.PodGroupTemplateReference", 435, "\0", false),
+    T("k8s.io.api.scheduling.v1alpha2.WorkloadPodGroupTemplateReference", 436, "\1\0", false),
+    T("k8s.io.api.scheduling.v1alpha2.PodGroupSchedulingPolicy", 437, "\0\1", false),
+    T("k8s.io.api.scheduling.v1alpha2.BasicSchedulingPolicy", 438, "", false),
+    T("k8s.io.api.scheduling.v1alpha2.GangSchedulingPolicy", 439, "\0", false),
+    T("k8s.io.api.scheduling.v1alpha2.PodGroupSchedulingConstraints", 440, "\0", false),
+    T("k8s.io.api.scheduling.v1alpha2.TopologyConstraint", 441, "\0", false),
+    T("k8s.io.api.scheduling.v1alpha2.PodGroupResourceClaim", 442, "\0\1\2", false),
+    T("k8s.io.api.scheduling.v1alpha2.PodGroupStatus", 443, "\0\1", false),
+    T("k8s.io.api.scheduling.v1alpha2.PodGroupResourceClaimStatus", 444, "\0\1", false),
+    T("k8s.io.api.scheduling.v1alpha2.Workload", 445, "\2\3", false),
+    T("k8s.io.api.scheduling.v1alpha2.WorkloadSpec", 446, "\0\1", false),
+    T("k8s.io.api.scheduling.v1alpha2.TypedLocalObjectReference", 447, "\0\1\2", false),
+    T("k8s.io.api.scheduling.v1alpha2.PodGroupTemplate", 448, "\1\6\5\4\0\3\2", false),
+    T("k8s.io.api.storage.v1.CSIDriver", 449, "\2\3", false),
+    T("k8s.io.api.storage.v1.CSIDriverSpec", 450, "\0\3\12\10\1\11\5\6\2\7\4", false),
+    T("k8s.io.api.storage.v1.TokenRequest", 451, "\0\1", false),
+    T("k8s.io.api.storage.v1.CSINode", 452, "\2\3", false),
+    T("k8s.io.api.storage.v1.CSINodeSpec", 453, "\0", false),
+    T("k8s.io.api.storage.v1.CSINodeDriver", 454, "\1\2\3\0", false),
+    T("k8s.io.api.storage.v1.VolumeNodeResources", 455, "\0", false),
+    T("k8s.io.api.storage.v1.CSIStorageCapacity", 456, "\4\5\6\1\3", false),
+    T("k8s.io.api.storage.v1.StorageClass", 457, "\4\7\6\10\5\0\11\1", false),
+    T("k8s.io.api.core.v1.TopologySelectorTerm", 458, "\0", true),
+    T("k8s.io.api.core.v1.TopologySelectorLabelRequirement", 459, "\0\1", false),
+    T("k8s.io.api.storage.v1.VolumeAttachment", 460, "\2\3\4", false),
+    T("k8s.io.api.storage.v1.VolumeAttachmentSpec", 461, "\0\2\1", false),
+    T("k8s.io.api.storage.v1.VolumeAttachmentSource", 462, "\1\0", false),
+    T("k8s.io.api.storage.v1.VolumeAttachmentStatus", 463, "\1\2\0\3", false),
+    T("k8s.io.api.storage.v1.VolumeError", 464, "\2\1\0", false),
+    T("k8s.io.api.storage.v1.VolumeAttributesClass", 465, "\3\1\4", false),
+    T("k8s.io.apimachinery.pkg.apis.meta.v1.Status", 466, "\5\7\4\6\2\1", false),
+    T("k8s.io.apimachinery.pkg.apis.meta.v1.ListMeta", 467, "\3\2\0\1\4", false),
+    T("k8s.io.apimachinery.pkg.apis.meta.v1.ShardInfo", 468, "\0", false),
+    T("k8s.io.apimachinery.pkg.apis.meta.v1.StatusDetails", 469, "\3\1\2\0\4\5", false),
+    T("k8s.io.apimachinery.pkg.apis.meta.v1.StatusCause", 470, "\2\1\0", false),
+    T("k8s.io.apimachinery.pkg.apis.meta.v1.PartialObjectMetadata", 471, "\2", false),
 };
 const size_t n_schema_types = ARRAY_LEN(schema_types);
 
 #define K(k, v, t) {STR_INIT(k), STR_INIT(v), t}
 const struct schema_kind schema_kinds[] = {
-    K("Binding", "v1", &schema_types[0]), K("CSIDriver", "storage.k8s.io/v1", &schema_types[307]),
+    K("Binding", "v1", &schema_types[0]), K("CSIDriver", "storage.k8s.io/v1", &schema_types[449]),
     K("CSIDriver", "storage.k8s.io/v1beta1", NULL),
-    K("CSINode", "storage.k8s.io/v1", &schema_types[310]),
+    K("CSINode", "storage.k8s.io/v1", &schema_types[452]),
     K("CSINode", "storage.k8s.io/v1beta1", NULL),
-    K("CSIStorageCapacity", "storage.k8s.io/v1", &schema_types[314]),
+    K("CSIStorageCapacity", "storage.k8s.io/v1", &schema_types[456]),
     K("CSIStorageCapacity", "storage.k8s.io/v1alpha1", NULL),
     K("CSIStorageCapacity", "storage.k8s.io/v1beta1", NULL),
-    K("CertificateSigningRequest", "certificates.k8s.io/v1", NULL),
+    K("CertificateSigningRequest", "certificates.k8s.io/v1", &schema_types[325]),
     K("CertificateSigningRequest", "certificates.k8s.io/v1beta1", NULL),
-    K("ClusterRole", "rbac.authorization.k8s.io/v1", NULL),
+    K("ClusterRole", "rbac.authorization.k8s.io/v1", &schema_types[380]),
     K("ClusterRole", "rbac.authorization.k8s.io/v1alpha1", NULL),
     K("ClusterRole", "rbac.authorization.k8s.io/v1beta1", NULL),
-    K("ClusterRoleBinding", "rbac.authorization.k8s.io/v1", NULL),
+    K("ClusterRoleBinding", "rbac.authorization.k8s.io/v1", &schema_types[383]),
     K("ClusterRoleBinding", "rbac.authorization.k8s.io/v1alpha1", NULL),
     K("ClusterRoleBinding", "rbac.authorization.k8s.io/v1beta1", NULL),
     K("ClusterTrustBundle", "certificates.k8s.io/v1alpha1", NULL),
-    K("ClusterTrustBundle", "certificates.k8s.io/v1beta1", NULL), K("ComponentStatus", "v1", NULL),
-    K("ConfigMap", "v1", NULL), K("ControllerRevision", "apps/v1", NULL),
+    K("ClusterTrustBundle", "certificates.k8s.io/v1beta1", NULL),
+    K("ComponentStatus", "v1", &schema_types[195]), K("ConfigMap", "v1", &schema_types[197]),
+    K("ControllerRevision", "apps/v1", &schema_types[229]),
     K("ControllerRevision", "apps/v1beta1", NULL), K("ControllerRevision", "apps/v1beta2", NULL),
-    K("CronJob", "batch/v1", &schema_types[219]), K("CronJob", "batch/v1beta1", NULL),
-    K("DaemonSet", "apps/v1", &schema_types[195]), K("DaemonSet", "apps/v1beta2", NULL),
-    K("DaemonSet", "extensions/v1beta1", NULL), K("Deployment", "apps/v1", &schema_types[201]),
+    K("CronJob", "batch/v1", &schema_types[310]), K("CronJob", "batch/v1beta1", NULL),
+    K("CustomResourceDefinition", "apiextensions.k8s.io/v1", &schema_types[210]),
+    K("DaemonSet", "apps/v1", &schema_types[230]), K("DaemonSet", "apps/v1beta2", NULL),
+    K("DaemonSet", "extensions/v1beta1", NULL), K("Deployment", "apps/v1", &schema_types[236]),
     K("Deployment", "apps/v1beta1", NULL), K("Deployment", "apps/v1beta2", NULL),
     K("Deployment", "extensions/v1beta1", NULL),
-    K("DeviceClass", "resource.k8s.io/v1", &schema_types[246]),
+    K("DeviceClass", "resource.k8s.io/v1", &schema_types[388]),
     K("DeviceClass", "resource.k8s.io/v1beta1", NULL),
     K("DeviceClass", "resource.k8s.io/v1beta2", NULL),
     K("DeviceTaintRule", "resource.k8s.io/v1alpha3", NULL),
-    K("DeviceTaintRule", "resource.k8s.io/v1beta2", &schema_types[285]),
-    K("EndpointSlice", "discovery.k8s.io/v1", NULL),
-    K("EndpointSlice", "discovery.k8s.io/v1beta1", NULL), K("Endpoints", "v1", NULL),
-    K("Event", "events.k8s.io/v1", &schema_types[238]), K("Event", "events.k8s.io/v1beta1", NULL),
-    K("Event", "v1", &schema_types[5]), K("Eviction", "policy/v1", NULL),
+    K("DeviceTaintRule", "resource.k8s.io/v1beta2", &schema_types[427]),
+    K("EndpointSlice", "discovery.k8s.io/v1", &schema_types[333]),
+    K("EndpointSlice", "discovery.k8s.io/v1beta1", NULL), K("Endpoints", "v1", &schema_types[198]),
+    K("Event", "events.k8s.io/v1", &schema_types[340]), K("Event", "events.k8s.io/v1beta1", NULL),
+    K("Event", "v1", &schema_types[5]), K("Eviction", "policy/v1", &schema_types[374]),
     K("Eviction", "policy/v1beta1", NULL), K("FlowSchema", "flowcontrol.apiserver.k8s.io/v1", NULL),
     K("FlowSchema", "flowcontrol.apiserver.k8s.io/v1beta1", NULL),
     K("FlowSchema", "flowcontrol.apiserver.k8s.io/v1beta2", NULL),
     K("FlowSchema", "flowcontrol.apiserver.k8s.io/v1beta3", NULL),
-    K("HorizontalPodAutoscaler", "autoscaling/v1", NULL),
-    K("HorizontalPodAutoscaler", "autoscaling/v2", NULL),
-    K("IPAddress", "networking.k8s.io/v1", NULL), K("IPAddress", "networking.k8s.io/v1beta1", NULL),
-    K("Ingress", "extensions/v1beta1", NULL), K("Ingress", "networking.k8s.io/v1", NULL),
+    K("HorizontalPodAutoscaler", "autoscaling/v1", &schema_types[280]),
+    K("HorizontalPodAutoscaler", "autoscaling/v2", &schema_types[287]),
+    K("IPAddress", "networking.k8s.io/v1", &schema_types[342]),
+    K("IPAddress", "networking.k8s.io/v1beta1", NULL), K("Ingress", "extensions/v1beta1", NULL),
+    K("Ingress", "networking.k8s.io/v1", &schema_types[345]),
     K("Ingress", "networking.k8s.io/v1beta1", NULL),
-    K("IngressClass", "networking.k8s.io/v1", NULL),
-    K("IngressClass", "networking.k8s.io/v1beta1", NULL), K("Job", "batch/v1", &schema_types[230]),
-    K("Lease", "coordination.k8s.io/v1", &schema_types[234]),
+    K("IngressClass", "networking.k8s.io/v1", &schema_types[358]),
+    K("IngressClass", "networking.k8s.io/v1beta1", NULL), K("Job", "batch/v1", &schema_types[321]),
+    K("Lease", "coordination.k8s.io/v1", &schema_types[329]),
     K("Lease", "coordination.k8s.io/v1beta1", NULL),
     K("LeaseCandidate", "coordination.k8s.io/v1alpha2", NULL),
-    K("LeaseCandidate", "coordination.k8s.io/v1beta1", &schema_types[236]),
+    K("LeaseCandidate", "coordination.k8s.io/v1beta1", &schema_types[331]),
     K("LimitRange", "v1", &schema_types[8]),
-    K("LocalSubjectAccessReview", "authorization.k8s.io/v1", NULL),
+    K("LocalSubjectAccessReview", "authorization.k8s.io/v1", &schema_types[264]),
     K("LocalSubjectAccessReview", "authorization.k8s.io/v1beta1", NULL),
     K("MutatingAdmissionPolicy", "admissionregistration.k8s.io/v1", NULL),
     K("MutatingAdmissionPolicy", "admissionregistration.k8s.io/v1alpha1", NULL),
@@ -1678,63 +3233,65 @@ const struct schema_kind schema_kinds[] = {
     K("MutatingWebhookConfiguration", "admissionregistration.k8s.io/v1", NULL),
     K("MutatingWebhookConfiguration", "admissionregistration.k8s.io/v1beta1", NULL),
     K("Namespace", "v1", &schema_types[11]), K("NetworkPolicy", "extensions/v1beta1", NULL),
-    K("NetworkPolicy", "networking.k8s.io/v1", NULL), K("Node", "v1", &schema_types[15]),
-    K("PersistentVolume", "v1", &schema_types[33]),
+    K("NetworkPolicy", "networking.k8s.io/v1", &schema_types[361]),
+    K("Node", "v1", &schema_types[15]), K("PersistentVolume", "v1", &schema_types[33]),
     K("PersistentVolumeClaim", "v1", &schema_types[63]), K("Pod", "v1", &schema_types[73]),
     K("PodCertificateRequest", "certificates.k8s.io/v1beta1", NULL),
-    K("PodDisruptionBudget", "policy/v1", &schema_types[243]),
+    K("PodDisruptionBudget", "policy/v1", &schema_types[377]),
     K("PodDisruptionBudget", "policy/v1beta1", NULL),
-    K("PodGroup", "scheduling.k8s.io/v1alpha2", &schema_types[291]),
-    K("PodStatusResult", "v1", NULL), K("PodTemplate", "v1", NULL),
-    K("PriorityClass", "scheduling.k8s.io/v1", &schema_types[290]),
+    K("PodGroup", "scheduling.k8s.io/v1alpha2", &schema_types[433]),
+    K("PodStatusResult", "v1", NULL), K("PodTemplate", "v1", &schema_types[202]),
+    K("PriorityClass", "scheduling.k8s.io/v1", &schema_types[432]),
     K("PriorityClass", "scheduling.k8s.io/v1beta1", NULL),
     K("PriorityLevelConfiguration", "flowcontrol.apiserver.k8s.io/v1", NULL),
     K("PriorityLevelConfiguration", "flowcontrol.apiserver.k8s.io/v1beta1", NULL),
     K("PriorityLevelConfiguration", "flowcontrol.apiserver.k8s.io/v1beta2", NULL),
     K("PriorityLevelConfiguration", "flowcontrol.apiserver.k8s.io/v1beta3", NULL),
-    K("RangeAllocation", "v1", NULL), K("ReplicaSet", "apps/v1", &schema_types[207]),
+    K("RangeAllocation", "v1", NULL), K("ReplicaSet", "apps/v1", &schema_types[242]),
     K("ReplicaSet", "apps/v1beta2", NULL), K("ReplicaSet", "extensions/v1beta1", NULL),
     K("ReplicationController", "v1", &schema_types[180]),
-    K("ResourceClaim", "resource.k8s.io/v1", &schema_types[252]),
+    K("ResourceClaim", "resource.k8s.io/v1", &schema_types[394]),
     K("ResourceClaim", "resource.k8s.io/v1beta1", NULL),
     K("ResourceClaim", "resource.k8s.io/v1beta2", NULL),
-    K("ResourceClaimTemplate", "resource.k8s.io/v1", &schema_types[270]),
+    K("ResourceClaimTemplate", "resource.k8s.io/v1", &schema_types[412]),
     K("ResourceClaimTemplate", "resource.k8s.io/v1beta1", NULL),
     K("ResourceClaimTemplate", "resource.k8s.io/v1beta2", NULL),
     K("ResourcePoolStatusRequest", "resource.k8s.io/v1alpha3", NULL),
-    K("ResourceQuota", "v1", NULL), K("ResourceSlice", "resource.k8s.io/v1", &schema_types[272]),
+    K("ResourceQuota", "v1", &schema_types[203]),
+    K("ResourceSlice", "resource.k8s.io/v1", &schema_types[414]),
     K("ResourceSlice", "resource.k8s.io/v1beta1", NULL),
     K("ResourceSlice", "resource.k8s.io/v1beta2", NULL),
-    K("Role", "rbac.authorization.k8s.io/v1", NULL),
+    K("Role", "rbac.authorization.k8s.io/v1", &schema_types[386]),
     K("Role", "rbac.authorization.k8s.io/v1alpha1", NULL),
     K("Role", "rbac.authorization.k8s.io/v1beta1", NULL),
-    K("RoleBinding", "rbac.authorization.k8s.io/v1", NULL),
+    K("RoleBinding", "rbac.authorization.k8s.io/v1", &schema_types[387]),
     K("RoleBinding", "rbac.authorization.k8s.io/v1alpha1", NULL),
     K("RoleBinding", "rbac.authorization.k8s.io/v1beta1", NULL),
-    K("RuntimeClass", "node.k8s.io/v1", &schema_types[240]),
+    K("RuntimeClass", "node.k8s.io/v1", &schema_types[371]),
     K("RuntimeClass", "node.k8s.io/v1alpha1", NULL), K("RuntimeClass", "node.k8s.io/v1beta1", NULL),
     K("Scale", "apps/v1beta1", NULL), K("Scale", "apps/v1beta2", NULL),
-    K("Scale", "autoscaling/v1", NULL), K("Scale", "extensions/v1beta1", NULL),
-    K("Secret", "v1", NULL), K("SelfSubjectAccessReview", "authorization.k8s.io/v1", NULL),
+    K("Scale", "autoscaling/v1", &schema_types[284]), K("Scale", "extensions/v1beta1", NULL),
+    K("Secret", "v1", &schema_types[208]),
+    K("SelfSubjectAccessReview", "authorization.k8s.io/v1", &schema_types[272]),
     K("SelfSubjectAccessReview", "authorization.k8s.io/v1beta1", NULL),
-    K("SelfSubjectReview", "authentication.k8s.io/v1", NULL),
+    K("SelfSubjectReview", "authentication.k8s.io/v1", &schema_types[254]),
     K("SelfSubjectReview", "authentication.k8s.io/v1alpha1", NULL),
     K("SelfSubjectReview", "authentication.k8s.io/v1beta1", NULL),
-    K("SelfSubjectRulesReview", "authorization.k8s.io/v1", NULL),
+    K("SelfSubjectRulesReview", "authorization.k8s.io/v1", &schema_types[274]),
     K("SelfSubjectRulesReview", "authorization.k8s.io/v1beta1", NULL),
-    K("Service", "v1", &schema_types[185]), K("ServiceAccount", "v1", NULL),
-    K("ServiceCIDR", "networking.k8s.io/v1", NULL),
+    K("Service", "v1", &schema_types[185]), K("ServiceAccount", "v1", &schema_types[209]),
+    K("ServiceCIDR", "networking.k8s.io/v1", &schema_types[368]),
     K("ServiceCIDR", "networking.k8s.io/v1beta1", NULL),
-    K("StatefulSet", "apps/v1", &schema_types[211]), K("StatefulSet", "apps/v1beta1", NULL),
+    K("StatefulSet", "apps/v1", &schema_types[246]), K("StatefulSet", "apps/v1beta1", NULL),
     K("StatefulSet", "apps/v1beta2", NULL),
-    K("StorageClass", "storage.k8s.io/v1", &schema_types[315]),
+    K("StorageClass", "storage.k8s.io/v1", &schema_types[457]),
     K("StorageClass", "storage.k8s.io/v1beta1", NULL),
     K("StorageVersion", "internal.apiserver.k8s.io/v1alpha1", NULL),
     K("StorageVersionMigration", "storagemigration.k8s.io/v1beta1", NULL),
-    K("SubjectAccessReview", "authorization.k8s.io/v1", NULL),
+    K("SubjectAccessReview", "authorization.k8s.io/v1", &schema_types[279]),
     K("SubjectAccessReview", "authorization.k8s.io/v1beta1", NULL),
-    K("TokenRequest", "authentication.k8s.io/v1", NULL),
-    K("TokenReview", "authentication.k8s.io/v1", NULL),
+    K("TokenRequest", "authentication.k8s.io/v1", &schema_types[257]),
+    K("TokenReview", "authentication.k8s.io/v1", &schema_types[261]),
     K("TokenReview", "authentication.k8s.io/v1beta1", NULL),
     K("ValidatingAdmissionPolicy", "admissionregistration.k8s.io/v1", NULL),
     K("ValidatingAdmissionPolicy", "admissionregistration.k8s.io/v1alpha1", NULL),
@@ -1744,13 +3301,13 @@ const struct schema_kind schema_kinds[] = {
     K("ValidatingAdmissionPolicyBinding", "admissionregistration.k8s.io/v1beta1", NULL),
     K("ValidatingWebhookConfiguration", "admissionregistration.k8s.io/v1", NULL),
     K("ValidatingWebhookConfiguration", "admissionregistration.k8s.io/v1beta1", NULL),
-    K("VolumeAttachment", "storage.k8s.io/v1", &schema_types[318]),
+    K("VolumeAttachment", "storage.k8s.io/v1", &schema_types[460]),
     K("VolumeAttachment", "storage.k8s.io/v1alpha1", NULL),
     K("VolumeAttachment", "storage.k8s.io/v1beta1", NULL),
-    K("VolumeAttributesClass", "storage.k8s.io/v1", NULL),
+    K("VolumeAttributesClass", "storage.k8s.io/v1", &schema_types[465]),
     K("VolumeAttributesClass", "storage.k8s.io/v1alpha1", NULL),
     K("VolumeAttributesClass", "storage.k8s.io/v1beta1", NULL),
-    K("Workload", "scheduling.k8s.io/v1alpha2", &schema_types[303]),
+    K("Workload", "scheduling.k8s.io/v1alpha2", &schema_types[445]),
 };
 const size_t n_schema_kinds = ARRAY_LEN(schema_kinds);
 /* clang-format on */

@@ -257,6 +257,12 @@ static const struct schema_field *find_field(const struct schema_type *type, str
     return NULL;
 }
 
+const struct schema_field *schema_field_find(const struct schema_type *type, struct str name)
+{
+    size_t next = SIZE_MAX;
+    return find_field(type, name, &next);
+}
+
 static bool walk_member(struct walk *w, const struct schema_type *type, const struct step *up,
                         uint64_t *seen, size_t *next)
 {

@@ -31,6 +31,7 @@ enum schema_shape { SCHEMA_ONE, SCHEMA_LIST, SCHEMA_MAP };
 enum schema_wire {
     SCHEMA_WIRE_NONE, /* the field has no number */
     SCHEMA_WIRE_VARINT,
+    SCHEMA_WIRE_INT32, /* a varint, too; the number has 32 bits */
     SCHEMA_WIRE_BOOL,
     SCHEMA_WIRE_STRING,
     SCHEMA_WIRE_BYTES, /* base64 in JSON */
@@ -40,11 +41,15 @@ enum schema_wire {
     SCHEMA_WIRE_INT_OR_STRING, /* IntOrString{type=1,intVal=2,strVal=3} */
     SCHEMA_WIRE_TIME,          /* Time{seconds=1,nanos=2} */
     SCHEMA_WIRE_MICRO_TIME,
-    SCHEMA_WIRE_DURATION,   /* Duration{duration=1} */
-    SCHEMA_WIRE_RAW,        /* RawExtension{raw=1} */
-    SCHEMA_WIRE_FIELDS_V1,  /* FieldsV1{Raw=1} */
-    SCHEMA_WIRE_JSON,       /* apiextensions' JSON{raw=1} and what wraps it */
-    SCHEMA_WIRE_STRING_LIST /* a map of lists: ExtraValue{items=1} */
+    SCHEMA_WIRE_DURATION,    /* Duration{duration=1} */
+    SCHEMA_WIRE_RAW,         /* RawExtension{raw=1} */
+    SCHEMA_WIRE_FIELDS_V1,   /* FieldsV1{Raw=1} */
+    SCHEMA_WIRE_JSON,        /* JSON{raw=1} of apiextensions */
+    SCHEMA_WIRE_STRING_LIST, /* a map of lists: ExtraValue{items=1} */
+    /* The unions of apiextensions; field.type is JSONSchemaProps. */
+    SCHEMA_WIRE_SCHEMA_OR_ARRAY,  /* {schema=1,jSONSchemas=2} */
+    SCHEMA_WIRE_SCHEMA_OR_BOOL,   /* {allows=1,schema=2} */
+    SCHEMA_WIRE_SCHEMA_OR_STRINGS /* {schema=1,property=2} */
 };
 
 /* How server-side apply merges a list, map or struct. */
@@ -62,10 +67,15 @@ struct schema_field {
     uint16_t type; /* SCHEMA_MESSAGE: index in the schema's types */
 
     uint16_t number; /* of protobuf; 0: none */
+    uint8_t outer;   /* Go has this field in a struct that is inline in JSON: the number of that
+                        message in this type; 0: none */
     uint8_t wire;    /* enum schema_wire */
     uint8_t merge;   /* enum schema_merge */
-    bool required;
-    bool retain_keys;      /* strategic merge: x-kubernetes-patch-strategy has retainKeys */
+    bool required : 1;
+    bool retain_keys : 1;  /* strategic merge: the patch strategy has retainKeys */
+    bool nullable : 1;     /* a pointer in Go: absent and zero differ */
+    bool omit_empty : 1;   /* Go writes no false, 0, "", empty list or empty map to JSON */
+    bool omit_zero : 1;    /* Go writes no zero time and no struct whose members are all zero */
     const char *patch_key; /* strategic merge: items with the same member are merged; "": a set of
                               scalars; NULL: the list is replaced */
     const char *keys;      /* SCHEMA_MERGE_MAP: "containerPort,protocol" */
@@ -76,8 +86,15 @@ struct schema_type {
     const char *name;                  /* upstream's, "k8s.io.api.core.v1.PodSpec" */
     const struct schema_field *fields; /* sorted by name */
     size_t n_fields;                   /* at most SCHEMA_MAX_FIELDS */
+    const char *order;                 /* positions of the fields in the order of protobuf, which
+                                          the n_order fields with a number have */
+    size_t n_order;
+    bool atomic; /* server-side apply: a value of this type is replaced as a whole */
 };
 #define SCHEMA_MAX_FIELDS 128
+
+/* NULL if the type has no such field. */
+const struct schema_field *schema_field_find(const struct schema_type *type, struct str name);
 
 enum schema_fault { SCHEMA_UNKNOWN_FIELD, SCHEMA_DUPLICATE_FIELD, SCHEMA_WRONG_TYPE };
 

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -34,9 +35,10 @@ TITLES = {"binds": "only binds", "binds+events": "binds, with events"}
 
 # The results of a run: key, heading, format.
 COLUMNS = (("pods_per_s", "pods/s", "{:.0f}"), ("events_per_s", "with events", "{:.0f}"),
-           ("cpu_ms_per_pod", "CPU ms/pod", "{:.3f}"),
+           ("cpu_ms_per_pod", "CPU ms/pod", "{:.3f}"), ("server_ms_per_pod", "server ms/pod", "{:.2f}"),
            ("peak_rss_mb", "peak RSS MB", "{:.1f}"), ("first_bind_s", "first bind s", "{:.3f}"),
            ("p50_ms", "p50 ms", "{:.1f}"), ("p99_ms", "p99 ms", "{:.1f}"))
+REQUESTS = re.compile(r"apiserver_request_total\{(.*)\} (\S+)$")
 # A ratio: key, figure, the program that berth is compared with.
 RATIOS = (("rate_vs_kube", "pods_per_s", "kube-scheduler"),
           ("rate_vs_binds_events", "pods_per_s", "binds+events"),
@@ -264,6 +266,7 @@ class Bench:
                 cpu_when_quiet(controllers, 300)
             watch = self.watch(namespace, pods)
             stack.callback(watch.kill)
+            before = self.server_costs()
             process, began = self.start(who, row, namespace)
             stack.callback(self.end, process)
             if variant == "arriving":
@@ -271,10 +274,31 @@ class Bench:
                 self.post("pods", namespace, objects, rate=o.rate)
             seen = self.follow(watch, who, process, progress)
             figures = self.figures(seen, began, variant, pods)
+            figures.update(self.server_costs_since(before, pods))
             if variant == "waiting" and who != "binds":
                 count, rate = self.events(namespace, pods, seen["first_ns"])
                 figures.update(events=count, events_per_s=rate)
             return self.add_cost(figures, process)
+
+    def server_costs(self):
+        """CPU seconds of the API server and etcd, and the requests so far."""
+        cpu = self.c.apiserver.cpu_seconds() + self.c.etcd.cpu_seconds()
+        found = {}
+        if self.options.requests:
+            for line in self.c.request("GET", "/metrics").decode().splitlines():
+                counted = REQUESTS.match(line)
+                if counted:
+                    labels = dict(re.findall(r'(\w+)="([^"]*)"', counted[1]))
+                    name = " ".join(labels[k] for k in ("verb", "resource", "subresource", "code"))
+                    found[name] = found.get(name, 0) + float(counted[2])
+        return cpu, found
+
+    def server_costs_since(self, before, pods):
+        cpu, requests = self.server_costs()
+        made = {k: int(v - before[1].get(k, 0)) for k, v in sorted(requests.items())
+                if v > before[1].get(k, 0)}
+        return {"server_ms_per_pod": (cpu - before[0]) * 1000 / pods,
+                **({"requests": made} if made else {})}
 
     def events(self, namespace, pods, first_ns):
         """Events a second, from the first binding to the last event; and their number.
@@ -390,6 +414,10 @@ def table(runs, row, variant):
     for line in lines:
         say("  " + line[0].ljust(widths[0]) +
             "".join("  " + text.rjust(w) for text, w in zip(line[1:], widths[1:])))
+    for run in runs:
+        if (run["row"], run["variant"]) == (row["name"], variant) and "requests" in run:
+            say(f"  requests of {run['who']}: " +
+                ", ".join(f"{k} {v}" for k, v in run["requests"].items()))
     ratios = ratios_of(runs, row["name"], variant)
     if ratios:
         say("  berth: " + ", ".join(f"{k} {v:.3g}" for k, v in ratios.items()))
@@ -438,6 +466,8 @@ def parse_args():
     p.add_argument("--berth", default=os.path.join(ROOT, "build", "berth"))
     p.add_argument("--load", default=os.path.join(ROOT, "build", "berth-load"))
     p.add_argument("--controllers", default=os.path.join(ROOT, "build", "berth-controllers"))
+    p.add_argument("--requests", action="store_true",
+                   help="also show the requests that the API server answered")
     p.add_argument("--wrap", default="", help="a command to run berth with, such as perf record")
     p.add_argument("--output", default=os.path.join(ROOT, "build", "bench.json"))
     options = p.parse_args()

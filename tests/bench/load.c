@@ -363,6 +363,7 @@ struct bind_job {
     struct str node;
     size_t number;
     size_t claim; /* the next of its claims to write */
+    bool nominated;
     bool finalizer_written;
 };
 
@@ -557,9 +558,34 @@ static bool allocate(struct bind_job *job)
     return true;
 }
 
+/*
+ * A scheduler nominates the node of a pod whose PreBind has something to write
+ * (NominatedNodeNameForExpectation). Returns false if that was done.
+ */
+static bool nominate(struct bind_job *job)
+{
+    const struct object_meta *meta = &job->pod->metadata;
+    struct buf body = BUF_INIT;
+    if (job->nominated)
+        return false;
+    job->nominated = true;
+    buf_add_printf(&body, "{\"status\":{\"nominatedNodeName\":\"%.*s\"}}", STR_ARG(job->node));
+    struct rest_request request = {.verb = REST_PATCH_STRATEGIC,
+                                   .kind = kind_get(KIND_POD),
+                                   .namespace = meta->namespace,
+                                   .name = meta->name,
+                                   .subresource = STR("status"),
+                                   .text = buf_str(&body)};
+    (void)rest_send(job->binder->load->client, &request, on_written, job);
+    buf_release(&body);
+    return true;
+}
+
 static void next_write(struct bind_job *job)
 {
     const struct binder *b = job->binder;
+    if (b->writes != WRITES_NOTHING && nominate(job))
+        return;
     if ((b->writes == WRITES_VOLUMES && (select_node(job) || wait_for_volumes(job))) ||
         (b->writes == WRITES_DEVICES && allocate(job)))
         return;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# golden.sh [--check] - writes tests/golden and src/api/schema_table.c anew from upstream's libraries
+# golden.sh [--check] - writes tests/golden and src/api/schema_*.[ch] anew from upstream's libraries
 # (versions: go.mod).
 # With --check nothing is written; it fails when what is there differs from what would be.
 set -eu
@@ -29,24 +29,32 @@ api=$("$go" list -m -f '{{.Dir}}' k8s.io/api)
 machinery=$("$go" list -m -f '{{.Dir}}' k8s.io/apimachinery)
 set --
 for p in core/v1 apps/v1 policy/v1 storage/v1 resource/v1 coordination/v1 coordination/v1beta1 resource/v1beta2 \
-    events/v1 scheduling/v1 scheduling/v1alpha2 batch/v1 node/v1; do
+    events/v1 scheduling/v1 scheduling/v1alpha2 batch/v1 node/v1 authentication/v1 authorization/v1 autoscaling/v1 \
+    autoscaling/v2 certificates/v1 discovery/v1 networking/v1 rbac/v1; do
     set -- "$@" "$api/$p/generated.proto"
 done
 for p in apis/meta/v1 api/resource runtime runtime/schema util/intstr; do
     set -- "$@" "$machinery/pkg/$p/generated.proto"
 done
-"$tmp/protodump" "$@" >"$tmp/golden.new/protofields.txt"
-schema=$here/../../src/api/schema_table.c
-"$tmp/schemadump" >"$tmp/schema_table.c"
+extensions=$("$go" list -m -f '{{.Dir}}' k8s.io/apiextensions-apiserver)
+set -- "$@" "$extensions/pkg/apis/apiextensions/v1/generated.proto"
+# The package of a .proto file cannot have the dash of its Go module.
+"$tmp/protodump" "$@" | sed s/apiextensions_apiserver/apiextensions-apiserver/g >"$tmp/golden.new/protofields.txt"
+schema=$here/../../src/api
+kubernetes=$("$go" list -m -f '{{.Dir}}' k8s.io/kubernetes)
+"$tmp/schemadump" "$kubernetes/api/openapi-spec/v3" >"$tmp/schema_table.c"
+"$tmp/schemadump" -kinds "$kubernetes/api/openapi-spec/v3" >"$tmp/schema_kinds.h"
 
 if [ -n "$check" ]; then
     for f in cbor.json quantity.json selectors.json podrequests.json protofields.txt objects; do
         diff -rq "$tmp/golden.new/$f" "$dir/$f" || exit 1
     done
-    cmp "$tmp/schema_table.c" "$schema" || exit 1
+    for f in schema_table.c schema_kinds.h; do
+        cmp "$tmp/$f" "$schema/$f" || exit 1
+    done
     exit 0
 fi
 mkdir -p "$dir"
 rm -rf "$dir/objects"
 cp -r "$tmp/golden.new/." "$dir/"
-cp "$tmp/schema_table.c" "$schema"
+cp "$tmp/schema_table.c" "$tmp/schema_kinds.h" "$schema/"

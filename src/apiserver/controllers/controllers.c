@@ -6,6 +6,8 @@
 
 #define RETRY_FIRST  (20 * NSEC_PER_MSEC)
 #define RETRY_LAST   (10 * NSEC_PER_SEC)
+/* A write that changes nothing brings no new version: how long to wait for one. */
+#define OUTDATED_MAX NSEC_PER_SEC
 /* Then the object is left alone until it changes: nothing is tried forever. */
 #define MAX_FAILURES 16
 
@@ -422,6 +424,8 @@ void controllers_object_changed(struct controllers *c, struct object *before, st
     struct object *old = item->object;
     bool replaced = old && after && !str_eq(object_meta(old)->uid, object_meta(after)->uid);
     item->object = after ? object_ref(after) : NULL;
+    item->n_changes++;
+    item->outdated = false;
     if (old || after)
         index_item(c, item, old);
     if (replaced)
@@ -477,6 +481,11 @@ void controllers_write_done(struct controllers *c, uint64_t id, int status, int6
         return;
     c->now = MAX(c->now, now);
     struct item *target = flight->target, *by = flight->by;
+    /* Looking at the version that was just replaced would only lead to a conflict. */
+    if (ok && target && target->object && target->n_changes == flight->n_changes) {
+        target->outdated = true;
+        look_again(c, target, c->now + OUTDATED_MAX);
+    }
     free(flight);
     item_answered(c, target, ok);
     if (by != target)
@@ -511,6 +520,7 @@ void controllers_run(struct controllers *c, int64_t now)
     c->now = MAX(c->now, now);
     for (struct heap_node *node; (node = heap_peek(&c->timers)) && of_timer(node)->due <= c->now;) {
         heap_remove(&c->timers, node);
+        of_timer(node)->outdated = false;
         mark(c, of_timer(node));
     }
     while (c->queue_at < c->queue.n) {
@@ -520,7 +530,7 @@ void controllers_run(struct controllers *c, int64_t now)
             drop_if_idle(item);
             continue;
         }
-        if (item->n_writes || !item->dirty)
+        if (item->n_writes || item->outdated || !item->dirty)
             continue;
         item->dirty = false;
         c->since = item->since;

@@ -45,6 +45,8 @@ struct item {
     bool queued;           /* in controllers.queue */
     bool dirty;            /* to be looked at; not before its writes are answered */
     unsigned n_writes;     /* under way, by or for it */
+    unsigned n_changes;    /* versions of it that were seen */
+    bool outdated;         /* a write changed it, and the new version was not seen yet */
     bool wanted;           /* a volume: a claim could not use it because of a write under way */
     unsigned n_failures;   /* of writes, since the last that succeeded */
     int64_t since;         /* it waits since then: see waits_since; 0: not */
@@ -69,6 +71,7 @@ struct bucket {
 struct flight {
     uint64_t id;
     struct item *target, *by; /* may be the same; NULL: none */
+    unsigned n_changes;       /* of the target when it was sent */
 };
 
 struct controllers {

@@ -23,7 +23,7 @@ static void send(struct controllers *c, struct controllers_write *w, struct item
                  struct item *by)
 {
     struct flight *flight = xnew(struct flight);
-    *flight = (struct flight){++c->next_id, target, by};
+    *flight = (struct flight){++c->next_id, target, by, target ? target->n_changes : 0};
     w->id = flight->id;
     w->body = buf_str(&c->body);
     map_put(&c->writes, map_number_key(&flight->id), flight);

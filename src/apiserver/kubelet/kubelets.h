@@ -4,12 +4,29 @@
  *
  * Purpose:   pods that are bound become Running, restart, finish and are deleted with grace, with
  *            init containers and sidecars in their order; nodes renew their leases and report
- *            conditions. Start delay, run time, exit codes and failures come from annotations of
- *            the pod (kubelets.c lists them) or from the node's template. A state machine: objects
- *            and answers in, writes out, time is an argument.
+ *            conditions. A state machine: objects and answers in, writes out, time is an argument.
  * Ownership: keeps what it needs of the objects that it is told of. Writes are borrowed for the
  *            call.
  * Threading: one thread.
+ *
+ * Annotations say how pods live. On a pod they are for all its containers, or with ".CONTAINER" at
+ * the end of the name for one; on a node they are the defaults of its pods.
+ *
+ *   berth.dev/start-delay     duration until the first container starts; 0s
+ *   berth.dev/init-run-time   how long each init container runs; 0s
+ *   berth.dev/init-exit-code  its exit code; 0
+ *   berth.dev/run-time        how long each container runs; for ever, and 1s in pods of a Job
+ *   berth.dev/exit-code       its exit code; 0
+ *   berth.dev/ready-delay     duration from the start of a container until it is ready; 0s
+ *   berth.dev/stop-delay      how long the containers take to end after the pod was deleted, at
+ * most its grace period; "grace": all of it; 0s
+ *
+ * On nodes only:
+ *
+ *   berth.dev/killed          "true": the kubelet has stopped. It renews no lease and does nothing
+ *                             to the node's pods.
+ *
+ * Durations are written as in Go, "1m30s". Values that cannot be read are ignored.
  */
 #ifndef BERTH_APISERVER_KUBELET_KUBELETS_H
 #define BERTH_APISERVER_KUBELET_KUBELETS_H
@@ -23,7 +40,7 @@ struct kubelets_options {
     struct writer writer;
     int64_t lease_duration; /* ns; 0: 40 s. Leases are renewed after a quarter of it. */
     bool without_leases;
-    uint64_t seed;
+    uint64_t seed; /* of container IDs */
 };
 
 struct kubelets *kubelets_new(const struct kubelets_options *options)

@@ -10,8 +10,10 @@
  *            readers hold references. A snapshot shares everything with its store.
  * Threading: one thread. Several stores on several threads must not share revisions.
  *
- * Keys order by resource (group, plural), then namespace, then name, as bytes: upstream's order of
- * a list. Snapshots share the nodes of a B-tree; a node is copied when it is changed and shared.
+ * Keys order by resource (group, plural), then by the bytes of NAMESPACE/NAME: upstream's order of
+ * a list, in which the namespace "a-b" is before "a". Resources are the same if their group and
+ * plural names are; their structs must live as long as the store and its revisions. Snapshots share
+ * the nodes of a B-tree; a node is copied when it is changed and shared.
  */
 #ifndef BERTH_APISERVER_STORE_STORE_H
 #define BERTH_APISERVER_STORE_STORE_H
@@ -33,6 +35,7 @@ struct revision {
     struct str text; /* the whole object as compact JSON, with its resourceVersion */
     struct store_pair *labels, *fields;
     size_t n_labels, n_fields;
+    size_t size; /* of the allocation */
 };
 
 /* What a new revision is made of; all of it is copied into one allocation. */
@@ -67,7 +70,7 @@ struct store_event {
 };
 
 struct store_options {
-    size_t history_bytes; /* texts kept for watches; 0: 64 MiB */
+    size_t history_bytes; /* memory of revisions kept for watches alone; 0: 64 MiB */
     size_t history_count; /* changes kept at most; 0: 100,000 */
     /* After every change, on the same stack; it must not change the store. May be NULL. */
     void (*changed)(void *ctx, const struct store_event *event);
@@ -123,12 +126,22 @@ struct store *store_fork(struct snapshot *s, const struct store_options *options
 struct store_key {
     struct str namespace, name;
 };
+struct tree_node;
+struct store_step {
+    const struct tree_node *node;
+    unsigned at;
+};
+#define STORE_MAX_STEPS 16 /* of 16^15 objects */
+
+/* Private. The snapshot must live as long; the namespace and `after` are borrowed, too. */
 struct store_range {
     const struct snapshot *snapshot;
     const struct resource *resource;
     struct str namespace;
-    struct store_key after; /* borrowed from the last revision, or from the caller */
-    bool started;
+    struct store_key after; /* of the last revision, or the caller's */
+    bool has_after;
+    struct store_step steps[STORE_MAX_STEPS]; /* the way from the root */
+    unsigned n_steps;
 };
 void store_range_init(struct store_range *range, const struct snapshot *s,
                       const struct resource *resource, struct str namespace,
@@ -139,6 +152,8 @@ struct revision *store_range_next(struct store_range *range);
 size_t store_range_left(const struct store_range *range);
 
 /* --- watches ---------------------------------------------------------------------------------- */
+
+struct store_stream;
 
 /*
  * A position in the history of one resource. It holds no memory of the store: a reader that falls
@@ -151,10 +166,12 @@ struct store_watch {
     struct store *store;
     const struct resource *resource;
     uint64_t version; /* of the last change that was returned, or skipped as not of the resource */
-    size_t at;        /* private */
+    uint64_t at;      /* private: number of the next change in the stream */
+    const struct store_stream *stream; /* private: the changes of the resource */
 };
 
-/* -ESTALE: changes after `version` are no longer kept. -ERANGE: it is in the future. */
+/* -ESTALE: changes of the resource after `version` are no longer kept. -ERANGE: it is in the
+ * future. */
 int store_watch_init(struct store_watch *watch, struct store *store,
                      const struct resource *resource, uint64_t version) MUST_CHECK;
 /* 1: *ret_event, borrowed until the next change. 0: none now. -ESTALE: some were lost. */

@@ -61,6 +61,11 @@ static inline const struct resource *resource_stored(const struct resource *r)
     return r->stored ? r->stored : r;
 }
 
+/*
+ * Order of versions by upstream's rule: v2 > v1 > v2beta1 > v1beta2 > v1alpha1 > everything else,
+ * by name. Positive: a is preferred to b.
+ */
+int resource_version_compare(struct str a, struct str b);
 /* NULL if it has no such subresource. */
 const struct subresource *resource_subresource(const struct resource *r, struct str name);
 
@@ -85,9 +90,13 @@ const struct resource *resources_next(const struct resources *rs, const struct r
 /* Whether a group or one of its versions is served: 404 for a whole group. */
 bool resources_has_group(const struct resources *rs, struct str group, struct str version);
 
-/* Adds a custom resource, or replaces the one of the same group, version and plural name. */
-void resources_add(struct resources *rs, const struct resource *r);
-/* Takes it out of service. */
+/*
+ * Adds a copy of a custom resource, or replaces the one of the same group, version and plural name.
+ * What `types`, `type`, `stored` and `custom` point to is borrowed. Returns the one that is served:
+ * its address stays the same when it is replaced, or removed and added again. NULL: it is built in.
+ */
+const struct resource *resources_add(struct resources *rs, const struct resource *r);
+/* Takes it out of service; the struct stays. */
 void resources_remove(struct resources *rs, const struct resource *r);
 
 #endif

@@ -112,7 +112,7 @@ void reflector_not_served(struct reflector *r, const struct rest_result *result)
                  KV_STR("apiVersion", r->options.kind->api_version));
     r->missing = true;
     buf_clear(&r->version);
-    store_begin(&r->store);
+    watch_store_begin(&r->store);
     reflector_replaced(r);
     reflector_try_again(r, false, backoff_next(&r->backoff_missing, reflector_now(r)));
 }
@@ -196,7 +196,7 @@ struct reflector *reflector_new(struct rest_client *client, const struct reflect
                            STR_ARG(options->kind->kind));
     r->no_streaming = options->no_streaming;
     r->page_size = r->options.page_size;
-    store_init(&r->store);
+    watch_store_init(&r->store);
     rand_seed(&r->rand, r->options.seed);
     backoff_init(&r->backoff, &r->options.backoff, rand_u64(&r->rand));
     backoff_init(&r->backoff_missing, &r->options.missing, rand_u64(&r->rand));
@@ -223,7 +223,7 @@ struct reflector *reflector_free(struct reflector *r)
     rest_cancel(r->call);
     loop_timer_stop(&r->retry);
     loop_timer_stop(&r->silence);
-    store_release(&r->store);
+    watch_store_release(&r->store);
     buf_release(&r->version);
     buf_release(&r->continue_token);
     arena_release(&r->arena);
@@ -252,14 +252,14 @@ struct str reflector_resource_version(const struct reflector *r)
     return buf_str(&r->version);
 }
 
-void reflector_each(const struct reflector *r, store_fn *fn, void *ctx)
+void reflector_each(const struct reflector *r, watch_store_fn *fn, void *ctx)
 {
-    store_each(&r->store, fn, ctx);
+    watch_store_each(&r->store, fn, ctx);
 }
 
 struct object *reflector_get(struct reflector *r, struct str namespace, struct str name)
 {
-    return store_get(&r->store, namespace, name);
+    return watch_store_get(&r->store, namespace, name);
 }
 
 unsigned reflector_object_flags(const struct reflector *r)

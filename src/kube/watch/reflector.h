@@ -20,7 +20,7 @@
 
 #include "kube/backoff.h"
 #include "kube/rest/rest.h"
-#include "kube/watch/store.h"
+#include "kube/watch/watch_store.h"
 
 struct reflector;
 
@@ -84,7 +84,7 @@ bool reflector_has_synced(const struct reflector *reflector);
 bool reflector_is_missing(const struct reflector *reflector);
 struct str reflector_resource_version(const struct reflector *reflector);
 /* Calls fn for every object in the store, in no particular order. */
-void reflector_each(const struct reflector *reflector, store_fn *fn, void *ctx);
+void reflector_each(const struct reflector *reflector, watch_store_fn *fn, void *ctx);
 /* Borrowed; NULL if there is none. */
 struct object *reflector_get(struct reflector *reflector, struct str namespace, struct str name);
 

@@ -19,7 +19,7 @@ static void emit(struct reflector *r, enum watch_event_type type, struct object 
 /* The object's current state. */
 static void upsert(struct reflector *r, struct object *object)
 {
-    struct object *old = store_put(&r->store, object);
+    struct object *old = watch_store_put(&r->store, object);
 
     emit(r, old ? WATCH_MODIFIED : WATCH_ADDED, old, object);
     object_unref(old);
@@ -27,7 +27,7 @@ static void upsert(struct reflector *r, struct object *object)
 
 static void removed(struct reflector *r, struct object *final)
 {
-    struct object *old = store_take(&r->store, object_meta(final));
+    struct object *old = watch_store_take(&r->store, object_meta(final));
 
     /* Never reported as added. */
     if (!old)
@@ -42,7 +42,7 @@ static void removed(struct reflector *r, struct object *final)
  */
 static void listed(struct reflector *r, struct object *object)
 {
-    if (r->refetching || !store_keep(&r->store, object_meta(object)))
+    if (r->refetching || !watch_store_keep(&r->store, object_meta(object)))
         upsert(r, object);
 }
 
@@ -56,7 +56,7 @@ void reflector_replaced(struct reflector *r)
 {
     bool refetched = r->refetching, synced = r->synced;
 
-    store_sweep(&r->store, on_swept, r);
+    watch_store_sweep(&r->store, on_swept, r);
     r->refetching = false;
     r->synced = true;
     if (!synced) {
@@ -121,7 +121,7 @@ static void start_list(struct reflector *r)
     buf_clear(&r->continue_token);
     r->page_bytes = 0;
     r->page_cuts = 0;
-    store_begin(&r->store);
+    watch_store_begin(&r->store);
     next_page(r);
 }
 
@@ -372,7 +372,7 @@ static void start_watch(struct reflector *r, bool streaming)
     r->began = reflector_now(r);
     r->events = 0;
     if (streaming)
-        store_begin(&r->store);
+        watch_store_begin(&r->store);
     r->call = rest_watch(r->client, &request, &watch_handlers, r);
     buf_release(&query);
 }

@@ -11,7 +11,7 @@
 #define BERTH_KUBE_WATCH_REFLECTOR_INTERNAL_H
 
 #include "kube/watch/reflector.h"
-#include "kube/watch/store.h"
+#include "kube/watch/watch_store.h"
 
 enum reflector_state {
     REFLECTOR_IDLE,        /* not started, or between two attempts */
@@ -32,7 +32,7 @@ struct reflector {
 
     enum reflector_state state;
     struct rest_call *call;
-    struct store store;
+    struct watch_store store;
     struct buf version;        /* last resource version; empty: none yet */
     bool version_unavailable;  /* expired, or not known to the server yet */
     struct buf continue_token; /* of the next page; empty: the first */

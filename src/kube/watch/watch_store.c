@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kube/watch/store.h"
+#include "kube/watch/watch_store.h"
 
 #include "base/vec.h"
 
@@ -10,9 +10,9 @@ struct entry {
     char text[]; /* "namespace/name" */
 };
 
-void store_init(struct store *store)
+void watch_store_init(struct watch_store *store)
 {
-    *store = (struct store){0};
+    *store = (struct watch_store){0};
 }
 
 static void entry_free(struct entry *e)
@@ -21,7 +21,7 @@ static void entry_free(struct entry *e)
     free(e);
 }
 
-void store_release(struct store *store)
+void watch_store_release(struct watch_store *store)
 {
     map_each (slot, &store->entries) {
         entry_free(slot->value);
@@ -31,7 +31,7 @@ void store_release(struct store *store)
 }
 
 /* Neither part can contain a slash, so the key is unique. Valid until the next call. */
-static struct str key_of(struct store *store, struct str namespace, struct str name)
+static struct str key_of(struct watch_store *store, struct str namespace, struct str name)
 {
     buf_clear(&store->key);
     buf_add_str(&store->key, namespace);
@@ -40,19 +40,19 @@ static struct str key_of(struct store *store, struct str namespace, struct str n
     return buf_str(&store->key);
 }
 
-static struct entry *find(struct store *store, const struct object_meta *meta)
+static struct entry *find(struct watch_store *store, const struct object_meta *meta)
 {
     return map_get(&store->entries, key_of(store, meta->namespace, meta->name));
 }
 
-struct object *store_get(struct store *store, struct str namespace, struct str name)
+struct object *watch_store_get(struct watch_store *store, struct str namespace, struct str name)
 {
     struct entry *e = map_get(&store->entries, key_of(store, namespace, name));
 
     return e ? e->object : NULL;
 }
 
-struct object *store_put(struct store *store, struct object *object)
+struct object *watch_store_put(struct watch_store *store, struct object *object)
 {
     const struct object_meta *meta = object_meta(object);
     struct entry *e = find(store, meta);
@@ -73,7 +73,7 @@ struct object *store_put(struct store *store, struct object *object)
     return old;
 }
 
-static struct object *take(struct store *store, struct entry *e)
+static struct object *take(struct watch_store *store, struct entry *e)
 {
     struct object *object = e->object;
 
@@ -82,19 +82,19 @@ static struct object *take(struct store *store, struct entry *e)
     return object;
 }
 
-struct object *store_take(struct store *store, const struct object_meta *meta)
+struct object *watch_store_take(struct watch_store *store, const struct object_meta *meta)
 {
     struct entry *e = find(store, meta);
 
     return e ? take(store, e) : NULL;
 }
 
-void store_begin(struct store *store)
+void watch_store_begin(struct watch_store *store)
 {
     store->round++;
 }
 
-bool store_keep(struct store *store, const struct object_meta *meta)
+bool watch_store_keep(struct watch_store *store, const struct object_meta *meta)
 {
     struct entry *e = find(store, meta);
     const struct object_meta *known;
@@ -113,7 +113,7 @@ static int by_key(const void *a, const void *b)
     return str_cmp((*(struct entry *const *)a)->key, (*(struct entry *const *)b)->key);
 }
 
-void store_sweep(struct store *store, store_fn *fn, void *ctx)
+void watch_store_sweep(struct watch_store *store, watch_store_fn *fn, void *ctx)
 {
     VEC(struct entry *) gone = {0};
 
@@ -134,7 +134,7 @@ void store_sweep(struct store *store, store_fn *fn, void *ctx)
     vec_release(&gone);
 }
 
-void store_each(const struct store *store, store_fn *fn, void *ctx)
+void watch_store_each(const struct watch_store *store, watch_store_fn *fn, void *ctx)
 {
     map_each (slot, &store->entries) {
         fn(ctx, ((struct entry *)slot->value)->object);
