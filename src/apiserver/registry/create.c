@@ -7,9 +7,9 @@
 
 /* Upstream's alphabet has no vowels and no digits that look like letters. */
 static const char suffix_alphabet[] = "bcdfghjklmnpqrstvwxz2456789";
-#define SUFFIX_LENGTH   5
-#define MAX_PREFIX      58
-#define NAME_ATTEMPTS   8
+#define SUFFIX_LENGTH 5
+#define MAX_PREFIX    58
+#define NAME_ATTEMPTS 8
 
 /* What only the server may set. */
 static void wipe_system_fields(struct json_value *meta)
@@ -104,13 +104,12 @@ static int refuse_existing(struct op *op, const struct json_value *object,
     if (!str_empty(json_get_text(meta, STR("generateName")))) {
         op_status(op)->retry_after = 1;
         op_status(op)->message = arena_printf(
-            op->a,
-            "%.*s, the server was not able to generate a unique name for the object",
+            op->a, "%.*s, the server was not able to generate a unique name for the object",
             STR_ARG(op_status(op)->message));
     }
     if (json_at(op_parse(op, existing), "metadata.deletionTimestamp"))
-        op_status(op)->message = arena_printf(op->a, "object is being deleted: %.*s",
-                                              STR_ARG(op_status(op)->message));
+        op_status(op)->message =
+            arena_printf(op->a, "object is being deleted: %.*s", STR_ARG(op_status(op)->message));
     return code;
 }
 

@@ -225,9 +225,8 @@ static void check_object(struct check *c, const struct schema_type *type, struct
 
 struct body_kind body_kind_of(const struct op *op)
 {
-    const struct subresource *sub = str_empty(op->req->subresource)
-                                        ? NULL
-                                        : resource_subresource(op->r, op->req->subresource);
+    const struct subresource *sub =
+        str_empty(op->req->subresource) ? NULL : resource_subresource(op->r, op->req->subresource);
     struct body_kind kind = {op->r->kind, op->r->api_version, op->r->types, op->r->type};
 
     if (sub && sub->kind && !str_is(op->r->kind, sub->kind)) {

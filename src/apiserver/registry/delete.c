@@ -9,7 +9,7 @@ static int refuse_options(struct op *op, const struct field_errors *errors)
     return status_invalid(op_status(op), STR("meta.k8s.io"), STR("DeleteOptions"), STR(""), errors);
 }
 
-static int validate_options(struct op *op, const struct delete_options *o)
+static int validate_options(struct op *op, const struct deletion *o)
 {
     static const char *const policies[] = {"Foreground", "Background", "Orphan", "nil", NULL};
     struct field_errors errors = {.arena = op->a};
@@ -37,10 +37,9 @@ static bool read_text(const struct json_value *v, const char *path, struct str *
     return true;
 }
 
-int delete_options_read(struct op *op, const struct json_value *body,
-                        struct delete_options *ret_options)
+int delete_options_read(struct op *op, const struct json_value *body, struct deletion *ret_options)
 {
-    struct delete_options o = {.dry_run = op->req->dry_run};
+    struct deletion o = {.dry_run = op->req->dry_run};
     const struct json_value *grace = json_get(body, STR("gracePeriodSeconds"));
     const struct json_value *orphan = json_get(body, STR("orphanDependents"));
     const struct json_value *dry = json_get(body, STR("dryRun"));
@@ -65,7 +64,7 @@ int delete_options_read(struct op *op, const struct json_value *body,
 }
 
 static int check_uid_and_version(struct op *op, const struct json_value *object,
-                                 const struct delete_options *o)
+                                 const struct deletion *o)
 {
     const struct json_value *meta = json_get(object, STR("metadata"));
     struct str uid = json_get_text(meta, STR("uid"));
@@ -106,7 +105,7 @@ static enum dependents default_policy(const struct resource *r)
 }
 
 static void wanted_finalizers(const struct op *op, const struct json_value *list,
-                              const struct delete_options *o, bool *ret_orphan, bool *ret_foreground)
+                              const struct deletion *o, bool *ret_orphan, bool *ret_foreground)
 {
     enum dependents policy = default_policy(op->stored);
 
@@ -128,7 +127,7 @@ static void wanted_finalizers(const struct op *op, const struct json_value *list
 }
 
 /* Sets the finalizers that the garbage collector looks for. Returns whether any are left. */
-static bool set_finalizers(struct op *op, struct json_value *object, const struct delete_options *o)
+static bool set_finalizers(struct op *op, struct json_value *object, const struct deletion *o)
 {
     struct json_value *meta = object_meta(object, op->a);
     const struct json_value *old = json_get(meta, STR("finalizers"));
@@ -170,7 +169,7 @@ static void set_deletion(struct op *op, struct json_value *meta, int64_t at, int
 enum grace { GRACE_NONE, GRACE_BEGINS, GRACE_CONTINUES };
 
 /* A second deletion may shorten the grace period of the first. */
-static enum grace shorten(struct op *op, struct json_value *meta, const struct delete_options *o)
+static enum grace shorten(struct op *op, struct json_value *meta, const struct deletion *o)
 {
     int64_t left = json_int_at(meta, "deletionGracePeriodSeconds", 0);
     int64_t period = o->grace < 0 ? 1 : o->grace;
@@ -192,8 +191,8 @@ static enum grace shorten(struct op *op, struct json_value *meta, const struct d
 }
 
 /* Only kinds that say so are deleted with grace: pods. */
-static enum grace begin_grace(struct op *op, struct json_value *object,
-                              const struct delete_options *o, int64_t *ret_period)
+static enum grace begin_grace(struct op *op, struct json_value *object, const struct deletion *o,
+                              int64_t *ret_period)
 {
     struct json_value *meta = object_meta(object, op->a);
     int64_t period;
@@ -227,14 +226,8 @@ static enum grace begin_grace(struct op *op, struct json_value *object,
 static bool returns_object(const struct resource *r)
 {
     static const char *const plurals[] = {
-        "namespaces",
-        "persistentvolumeclaims",
-        "persistentvolumes",
-        "pods",
-        "podtemplates",
-        "resourcequotas",
-        "serviceaccounts",
-        "services",
+        "namespaces",   "persistentvolumeclaims", "persistentvolumes", "pods",
+        "podtemplates", "resourcequotas",         "serviceaccounts",   "services",
     };
 
     if (str_is(r->group, "storage.k8s.io"))
@@ -287,7 +280,7 @@ static bool is_namespace(const struct resource *r)
 
 /* The namespace controller empties it first. Returns whether the deletion ends here. */
 static bool terminate_namespace(struct op *op, struct revision *rev, struct json_value *object,
-                                const struct delete_options *o)
+                                const struct deletion *o)
 {
     struct json_value *meta = object_meta(object, op->a);
     const struct json_value *finalizers = json_at(object, "spec.finalizers");
@@ -305,8 +298,7 @@ static bool terminate_namespace(struct op *op, struct revision *rev, struct json
     return true;
 }
 
-int delete_object(struct op *op, struct str namespace, struct str name,
-                  const struct delete_options *o)
+int delete_object(struct op *op, struct str namespace, struct str name, const struct deletion *o)
 {
     struct revision *rev = op_find(op, namespace, name);
     struct steps steps = {.op = op, .namespace = namespace, .name = name};
@@ -346,7 +338,7 @@ int delete_object(struct op *op, struct str namespace, struct str name,
 
 int serve_delete(struct op *op)
 {
-    struct delete_options options;
+    struct deletion options;
     struct api_request request = *op->req;
     struct op with = *op;
     int code = delete_options_read(op, op->req->body, &options);
@@ -365,7 +357,7 @@ int serve_delete(struct op *op)
 /* Deletes what a list with the same selectors finds, and answers with that list. */
 int serve_delete_collection(struct op *op)
 {
-    struct delete_options options;
+    struct deletion options;
     struct api_request request = *op->req;
     struct api_response ignored = {0};
     struct op each = *op;

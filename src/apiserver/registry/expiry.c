@@ -47,8 +47,13 @@ static void expire(struct registry *reg, const struct resource *events, const st
     struct str name = str_of(e->key), namespace;
     struct api_request request = {.arena = a};
     struct api_response response = {0};
-    struct op op = {.reg = reg, .req = &request, .res = &response, .a = a, .r = events,
-                    .stored = events, .strategy = strategy_find(events)};
+    struct op op = {.reg = reg,
+                    .req = &request,
+                    .res = &response,
+                    .a = a,
+                    .r = events,
+                    .stored = events,
+                    .strategy = strategy_find(events)};
     struct revision *rev;
 
     str_split(&name, '/', &namespace);

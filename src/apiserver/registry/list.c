@@ -3,14 +3,11 @@
 #include "apiserver/registry/registry_internal.h"
 #include "codec/base64.h"
 
-#define CONTINUE_EXPIRED                                                                          \
-    "The provided continue parameter is too old to display a consistent list result. You can "    \
-    "start a new list without the continue parameter."
-#define CONTINUE_INCONSISTENT                                                                     \
-    "The provided continue parameter is too old to display a consistent list result. You can "    \
-    "start a new list without the continue parameter, or use the continue token in this "         \
-    "response to retrieve the remainder of the results. Continuing with the provided token "      \
-    "results in an inconsistent list - objects that were created, modified, or deleted between "  \
+#define CONTINUE_INCONSISTENT                                                                    \
+    "The provided continue parameter is too old to display a consistent list result. You can "   \
+    "start a new list without the continue parameter, or use the continue token in this "        \
+    "response to retrieve the remainder of the results. Continuing with the provided token "     \
+    "results in an inconsistent list - objects that were created, modified, or deleted between " \
     "the time the first chunk was returned and now may show up in the list."
 
 /* A token longer than this is not ours: namespace and name are at most a few hundred bytes. */
@@ -19,7 +16,7 @@
 /* --- continue tokens -------------------------------------------------------------------------- */
 
 struct token {
-    int64_t version; /* -1: any */
+    int64_t version;  /* -1: any */
     struct str start; /* "namespace/name\0" or "name\0": the first key is at least this */
 };
 
@@ -52,8 +49,7 @@ static bool token_decode(struct str text, struct arena *a, struct json_value *re
     bool ok;
 
     for (size_t i = 0; i < text.n; i++)
-        buf_add_char(&padded,
-                     (char)(text.p[i] == '-' ? '+' : text.p[i] == '_' ? '/' : text.p[i]));
+        buf_add_char(&padded, (char)(text.p[i] == '-' ? '+' : text.p[i] == '_' ? '/' : text.p[i]));
     while (padded.n % 4)
         buf_add_char(&padded, '=');
     ok = base64_decode(buf_str(&padded), bytes, &n) &&
@@ -144,10 +140,9 @@ static struct snapshot *find_page(struct registry *reg, uint64_t version)
 static int too_large(struct op *op, uint64_t version)
 {
     struct api_cause *cause = arena_new(op->a, struct api_cause);
-    int code = status_of(op_status(op), 504, op->a,
-                         "Too large resource version: %llu, current: %llu",
-                         (unsigned long long)version,
-                         (unsigned long long)store_version(op->reg->store));
+    int code =
+        status_of(op_status(op), 504, op->a, "Too large resource version: %llu, current: %llu",
+                  (unsigned long long)version, (unsigned long long)store_version(op->reg->store));
 
     *cause = (struct api_cause){.reason = STR("ResourceVersionTooLarge"),
                                 .message = STR("Too large resource version")};
@@ -234,8 +229,7 @@ static int first_snapshot(struct op *op, struct snapshot **ret_snapshot)
     uint64_t version = 0;
     int code = read_version(op, &version);
     bool exact = str_is(op->req->resource_version_match, "Exact") ||
-                 (version > 0 && op->req->limit > 0 &&
-                  str_empty(op->req->resource_version_match));
+                 (version > 0 && op->req->limit > 0 && str_empty(op->req->resource_version_match));
 
     if (code)
         return code;
@@ -296,7 +290,18 @@ static void collect(struct op *op, const struct revision_selector *selector,
     struct store_range range;
     struct found found = {0};
     struct revision *rev = NULL;
+    struct str name;
 
+    op->res->code = 200;
+    if (revision_selector_name(selector, &name) && (!op->r->namespaced || !str_empty(namespace)) &&
+        !after) {
+        rev = snapshot_get(op->res->snapshot, op->stored, namespace, name);
+        if (rev && revision_selector_matches(selector, rev))
+            add_found(&found, rev, op->a);
+        op->res->items = found.v;
+        op->res->n_items = found.n;
+        return;
+    }
     store_range_init(&range, op->res->snapshot, op->stored, namespace, after);
     while ((rev = store_range_next(&range))) {
         if (!revision_selector_matches(selector, rev))
@@ -309,7 +314,6 @@ static void collect(struct op *op, const struct revision_selector *selector,
         set_continue(op, &range, namespace, rev);
     op->res->items = found.v;
     op->res->n_items = found.n;
-    op->res->code = 200;
 }
 
 int serve_list(struct op *op)

@@ -12,6 +12,7 @@
 #ifndef BERTH_APISERVER_REGISTRY_REGISTRY_INTERNAL_H
 #define BERTH_APISERVER_REGISTRY_REGISTRY_INTERNAL_H
 
+#include "api/selector.h"
 #include "apiserver/registry/registry.h"
 #include "apiserver/registry/strategy.h"
 #include "base/time.h"
@@ -158,11 +159,14 @@ int update_object(struct op *op, struct change *change) MUST_CHECK;
 int check_preconditions(struct op *op, const struct json_value *old,
                         const struct json_value *object) MUST_CHECK;
 
+/* Upstream's words for a uid other than the expected one. */
+struct str storage_conflict(const struct op *op, struct str name, struct str uid, struct str had);
+
 /* Applies the patch of the request to *target. */
 int patch_tree(struct op *op, const struct json_value *target, const struct body_kind *kind,
                struct json_value *ret_object) MUST_CHECK;
 
-struct delete_options {
+struct deletion {
     bool has_grace;
     int64_t grace; /* seconds */
     struct str uid, version;
@@ -172,13 +176,25 @@ struct delete_options {
     bool dry_run;
 };
 int delete_options_read(struct op *op, const struct json_value *body,
-                        struct delete_options *ret_options) MUST_CHECK;
+                        struct deletion *ret_options) MUST_CHECK;
 int delete_object(struct op *op, struct str namespace, struct str name,
-                  const struct delete_options *options) MUST_CHECK;
+                  const struct deletion *options) MUST_CHECK;
 
 int serve_binding(struct op *op) MUST_CHECK;
 int serve_eviction(struct op *op) MUST_CHECK;
 int serve_scale(struct op *op) MUST_CHECK;
+
+/* --- selector.c ------------------------------------------------------------------------------- */
+
+/* Whether the selector names one object, by metadata.name. */
+bool revision_selector_name(const struct revision_selector *s, struct str *ret_name);
+bool selector_matches_revision(const struct selector *s, const struct revision *rev);
+/* metav1.LabelSelector; NULL matches nothing. -EINVAL: it is not valid. */
+int selector_from_tree(const struct json_value *v, struct arena *a,
+                       struct selector *ret_selector) MUST_CHECK;
+/* A map of labels; an empty one matches nothing. */
+void selector_from_labels(const struct json_value *labels, struct arena *a,
+                          struct selector *ret_selector);
 
 /* --- expiry.c --------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
 /* Changes of objects that exist (upstream: Store.Update, rest.BeforeUpdate). */
 #include "apiserver/registry/write_steps.h"
 
-#define MODIFIED                                                                                  \
+#define MODIFIED \
     "the object has been modified; please apply your changes to the latest version and try again"
 
 /* --- preconditions ---------------------------------------------------------------------------- */
@@ -23,6 +23,18 @@ static int missing_version(struct op *op, const struct json_value *old)
     return status_invalid(op_status(op), op->r->group, op->r->plural, object_name(old), &errors);
 }
 
+struct str storage_conflict(const struct op *op, struct str name, struct str uid, struct str had)
+{
+    struct str namespace = op->stored->namespaced ? op->req->namespace : STR("");
+
+    return arena_printf(op->a,
+                        "StorageError: invalid object, Code: 4, Key: /registry/%.*s%s%.*s/%.*s, "
+                        "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in "
+                        "precondition: %.*s, UID in object meta: %.*s",
+                        STR_ARG(op->stored->plural), str_empty(namespace) ? "" : "/",
+                        STR_ARG(namespace), STR_ARG(name), STR_ARG(uid), STR_ARG(had));
+}
+
 int check_preconditions(struct op *op, const struct json_value *old,
                         const struct json_value *object)
 {
@@ -33,12 +45,8 @@ int check_preconditions(struct op *op, const struct json_value *old,
     uint64_t number = 0;
 
     if (!str_empty(uid) && !str_eq(uid, had))
-        return status_conflict(
-            op_status(op), op->r, object_name(old),
-            arena_printf(op->a,
-                         "Precondition failed: UID in precondition: %.*s, UID in object meta: %.*s",
-                         STR_ARG(uid), STR_ARG(had)),
-            op->a);
+        return status_conflict(op_status(op), op->r, object_name(old),
+                               storage_conflict(op, object_name(old), uid, had), op->a);
     if (!str_empty(version) && !str_to_u64(version, &number))
         return status_of(op_status(op), 500, op->a,
                          "strconv.ParseUint: parsing \"%.*s\": invalid syntax", STR_ARG(version));

@@ -56,8 +56,8 @@ void pod_set_condition(struct json_value *pod, struct json_value condition, int6
         if (!str_eq(json_get_text(old, STR("type")), type))
             continue;
         since = json_get(old, STR("lastTransitionTime"));
-        if (since && str_eq(json_get_text(old, STR("status")),
-                            json_get_text(&condition, STR("status"))))
+        if (since &&
+            str_eq(json_get_text(old, STR("status")), json_get_text(&condition, STR("status"))))
             time = *since;
         json_set(&condition, STR("lastTransitionTime"), time, a);
         *old = condition;
@@ -159,8 +159,8 @@ static void collect_pairs(struct registry *reg, const struct strategy *strategy,
     vec_clear(&reg->fields);
     for (size_t i = 0; labels && labels->kind == JSON_OBJECT && i < labels->n_members; i++)
         if (labels->members[i].value.kind == JSON_STRING)
-            vec_push(&reg->labels, (struct store_pair){labels->members[i].key,
-                                                       labels->members[i].value.text});
+            vec_push(&reg->labels,
+                     (struct store_pair){labels->members[i].key, labels->members[i].value.text});
     for (size_t i = 0; strategy && strategy->fields && strategy->fields[i]; i++) {
         const char *path = strategy->fields[i];
 

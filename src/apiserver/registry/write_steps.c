@@ -9,7 +9,9 @@ static struct admission make_admission(struct steps *s, struct snapshot *snapsho
 {
     struct op *op = s->op;
     struct admission adm = {
-        .operation = !s->object ? ADMIT_DELETE : s->old ? ADMIT_UPDATE : ADMIT_CREATE,
+        .operation = !s->object ? ADMIT_DELETE
+                     : s->old   ? ADMIT_UPDATE
+                                : ADMIT_CREATE,
         .resource = op->r,
         .subresource = s->subresource,
         .namespace = s->object ? object_namespace(s->object) : s->namespace,
@@ -102,8 +104,8 @@ void track_managed_fields(struct op *op, struct json_value *object, const struct
 
 /* --- owner references ------------------------------------------------------------------------- */
 
-#define DUPLICATE_OWNERS                                                                         \
-    "API server dedups owner references in 1.20+, and may reject such requests as early as "     \
+#define DUPLICATE_OWNERS                                                                     \
+    "API server dedups owner references in 1.20+, and may reject such requests as early as " \
     "1.24; please fix your requests; duplicate UID(s) observed: "
 
 static bool seen_before(const struct json_value *refs, size_t n, const struct json_value *ref)
@@ -134,11 +136,12 @@ void dedup_owners(struct op *op, struct json_value *object, bool after_admission
     }
     refs->n = kept;
     if (duplicates.n > 0)
-        op_warn(op, arena_printf(op->a,
-                                 ".metadata.ownerReferences contains duplicate entries%s; "
-                                 DUPLICATE_OWNERS "%.*s",
-                                 after_admission ? " after mutating admission happens" : "",
-                                 STR_ARG(buf_str(&duplicates))));
+        op_warn(op, arena_printf(
+                        op->a,
+                        ".metadata.ownerReferences contains duplicate entries%s; " DUPLICATE_OWNERS
+                        "%.*s",
+                        after_admission ? " after mutating admission happens" : "",
+                        STR_ARG(buf_str(&duplicates))));
     buf_release(&duplicates);
     map_release(&uids);
 }
