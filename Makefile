@@ -13,7 +13,7 @@ CC    := gcc
 endif
 
 # Debian 12 packages. `make deps` and `make deps-test` install those that are missing.
-DEPS_BUILD := gcc libc6-dev libssl-dev libnghttp2-dev libyaml-dev
+DEPS_BUILD := gcc libc6-dev libssl-dev libnghttp2-dev libyaml-dev libsqlite3-dev
 DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev clang-19 libclang-rt-19-dev llvm-19 \
 	clang-format-19 clang-tidy-19 shellcheck python3 python3-venv openssl curl ca-certificates \
 	groff-base mandoc zsh fish valgrind dpkg-dev binutils
@@ -48,7 +48,7 @@ ALL_CFLAGS := -std=c17 $(CFLAGS) $(WARN) $(if $(WERROR),-Werror) $(HARDEN) -fno-
 	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 ALL_LDFLAGS := $(LDFLAGS) -pie -Wl,-z,relro,-z,now,-z,noexecstack $(CF_LDFLAGS) -pthread \
 	$(if $(SAN),-fsanitize=$(SAN))
-LIBS := -lssl -lcrypto -lnghttp2 -lyaml -lm -ldl
+LIBS := -lssl -lcrypto -lnghttp2 -lyaml -lsqlite3 -lm -ldl
 
 SRC      := $(wildcard src/*/*.c src/*/*/*.c)
 CMD_SRC  := $(wildcard src/cmd/*.c src/cmd/*/*.c)
@@ -129,7 +129,7 @@ stamp = $(shell mkdir -p $(dir $1); text='$(subst ','\'',$2)'; \
 $(call stamp,$(BUILD)/flags,$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS))
 
 # A missing package is reported once, with the target that installs it.
-headers := openssl/ssl.h nghttp2/nghttp2.h yaml.h
+headers := openssl/ssl.h nghttp2/nghttp2.h yaml.h sqlite3.h
 $(BUILD)/headers: needed = $(headers)
 $(BUILD)/headers: installer = make deps
 $(BUILD)/test-headers: needed = cmocka.h

@@ -17,5 +17,5 @@ fi
 apt-get update
 DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
     make ca-certificates binutils "$compiler" "libc6-dev:$arch" "libssl-dev:$arch" \
-    "libnghttp2-dev:$arch" "libyaml-dev:$arch"
+    "libnghttp2-dev:$arch" "libyaml-dev:$arch" "libsqlite3-dev:$arch"
 rm -rf /var/lib/apt/lists/*

@@ -32,12 +32,23 @@ struct host {
     struct loop_timer timer;
     VEC(struct str) failing;
     bool synced;
+    struct job *first, **end; /* writes that wait */
+    size_t in_flight;
 };
 
-/* One write under way. */
+/*
+ * Writes under way at a time: kube-controller-manager and provisioners have a number of workers
+ * too. More would only queue up in the API server, which then drops watches that are too slow.
+ */
+#define MAX_IN_FLIGHT 32
+
+/* One write. Its texts follow in memory. */
 struct job {
     struct host *host;
+    struct job *next;
     uint64_t id;
+    struct rest_request request;
+    char text[];
 };
 
 static const struct informer_row rows[] = {
@@ -66,15 +77,42 @@ static void on_timer(struct loop_timer *timer)
     wake(h);
 }
 
+static void send_some(struct host *h);
+
 static void on_done(void *ctx, const struct rest_result *result)
 {
     struct job *job = ctx;
     struct host *h = job->host;
     if (result->code < 0 && result->status != 409 && result->status != 404)
         fprintf(stderr, "berth-controllers: %s\n", result->err.msg);
+    h->in_flight--;
     controllers_write_done(h->controllers, job->id, result->status, time_mono());
     free(job);
+    send_some(h);
     wake(h);
+}
+
+static void send_some(struct host *h)
+{
+    while (h->first && h->in_flight < MAX_IN_FLIGHT) {
+        struct job *job = h->first;
+
+        h->first = job->next;
+        if (!h->first)
+            h->end = &h->first;
+        h->in_flight++;
+        (void)rest_send(h->client, &job->request, on_done, job);
+    }
+}
+
+static struct str keep(char **at, struct str s)
+{
+    struct str kept = {*at, s.n};
+
+    if (s.n)
+        memcpy(*at, s.p, s.n);
+    *at += s.n;
+    return kept;
 }
 
 static void on_write(void *ctx, const struct controllers_write *w)
@@ -85,17 +123,22 @@ static void on_write(void *ctx, const struct controllers_write *w)
         [CONTROLLERS_DELETE] = REST_DELETE,
     };
     struct host *h = ctx;
-    struct job *job = xnew(struct job);
-    struct rest_request request = {
+    struct job *job =
+        xcalloc(1, sizeof(*job) + w->namespace.n + w->name.n + w->subresource.n + w->body.n);
+    char *at = job->text;
+    job->host = h;
+    job->id = w->id;
+    job->request = (struct rest_request){
         .verb = verbs[w->verb],
         .kind = w->kind,
-        .namespace = w->namespace,
-        .name = w->verb == CONTROLLERS_CREATE ? STR("") : w->name,
-        .subresource = w->subresource,
-        .text = w->body,
+        .namespace = keep(&at, w->namespace),
+        .name = w->verb == CONTROLLERS_CREATE ? STR("") : keep(&at, w->name),
+        .subresource = keep(&at, w->subresource),
+        .text = keep(&at, w->body),
     };
-    *job = (struct job){h, w->id};
-    (void)rest_send(h->client, &request, on_done, job);
+    *h->end = job;
+    h->end = &job->next;
+    send_some(h);
 }
 
 static void on_event(void *ctx, enum watch_event_type type, struct object *old,
@@ -163,6 +206,7 @@ int main(int argc, char **argv)
 {
     static const struct informers_sink sink = {.on_event = on_event, .on_synced = on_synced};
     struct host h = {0};
+    h.end = &h.first;
     struct controllers_options options = {.ctx = &h, .write = on_write};
     for (int i = 2; i < argc; i++)
         if (!take(&h, &options.provisioner, str_of(argv[i])))

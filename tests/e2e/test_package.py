@@ -59,7 +59,7 @@ def a_package_installs_runs_and_goes_without_a_trace():
         skip("dpkg-deb is not installed")
     path = os.path.join(berth.ROOT, make("deb").split("\n")[-2])
     control = sh("dpkg-deb", "--info", path)
-    contains(control, "Package: berth", "libssl3", "libnghttp2-14", "libyaml-0-2", "libc6")
+    contains(control, "Package: berth", "libssl3", "libnghttp2-14", "libyaml-0-2", "libsqlite3-0", "libc6")
     with tempfile.TemporaryDirectory(prefix="berth-deb-") as root:
         admin = os.path.join(root, "var/lib/dpkg")
         os.makedirs(os.path.join(admin, "updates"))

@@ -45,8 +45,19 @@ kubernetes=$("$go" list -m -f '{{.Dir}}' k8s.io/kubernetes)
 "$tmp/schemadump" "$kubernetes/api/openapi-spec/v3" >"$tmp/schema_table.c"
 "$tmp/schemadump" -kinds "$kubernetes/api/openapi-spec/v3" >"$tmp/schema_kinds.h"
 
+mkdir "$tmp/golden.new/discovery"
+for v in api__v1 aggregated_v2 apis__apps__v1 apis__authentication.k8s.io__v1 apis__authorization.k8s.io__v1 \
+    apis__autoscaling apis__autoscaling__v1 apis__autoscaling__v2 apis__batch__v1 apis__certificates.k8s.io__v1 \
+    apis__coordination.k8s.io__v1 apis__coordination.k8s.io__v1beta1 apis__discovery.k8s.io__v1 \
+    apis__events.k8s.io__v1 apis__networking.k8s.io__v1 apis__node.k8s.io__v1 apis__policy__v1 \
+    apis__rbac.authorization.k8s.io__v1 apis__resource.k8s.io__v1 apis__resource.k8s.io__v1beta2 \
+    apis__scheduling.k8s.io__v1 apis__scheduling.k8s.io__v1alpha2 apis__storage.k8s.io__v1 \
+    apis__apiextensions.k8s.io__v1; do
+    install -m 644 "$kubernetes/api/discovery/$v.json" "$tmp/golden.new/discovery/"
+done
+
 if [ -n "$check" ]; then
-    for f in cbor.json quantity.json selectors.json podrequests.json protofields.txt objects; do
+    for f in cbor.json quantity.json selectors.json podrequests.json protofields.txt objects discovery; do
         diff -rq "$tmp/golden.new/$f" "$dir/$f" || exit 1
     done
     for f in schema_table.c schema_kinds.h; do
@@ -55,6 +66,6 @@ if [ -n "$check" ]; then
     exit 0
 fi
 mkdir -p "$dir"
-rm -rf "$dir/objects"
+rm -rf "$dir/objects" "$dir/discovery"
 cp -r "$tmp/golden.new/." "$dir/"
 cp "$tmp/schema_table.c" "$tmp/schema_kinds.h" "$schema/"
