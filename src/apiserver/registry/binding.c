@@ -106,7 +106,7 @@ static void copy_topology(struct op *op, struct json_value *meta, struct str nod
 
 static void assign(struct op *op, struct json_value *pod, const struct json_value *binding)
 {
-    struct json_value *meta = object_meta(pod, op->a);
+    struct json_value *meta = meta_of(pod, op->a);
     struct json_value *status = json_set_object(pod, STR("status"), op->a);
     struct json_value condition = json_object();
     const struct json_value *from = json_get(binding, STR("metadata"));

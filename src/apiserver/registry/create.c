@@ -46,7 +46,7 @@ static struct str make_name(struct registry *reg, struct str prefix, struct aren
 /* A generated name that exists is tried again. */
 static void fill_metadata(struct op *op, struct json_value *object)
 {
-    struct json_value *meta = object_meta(object, op->a);
+    struct json_value *meta = meta_of(object, op->a);
     struct str prefix = json_get_text(meta, STR("generateName"));
 
     if (str_empty(object_name(object)) && !str_empty(prefix)) {
@@ -72,7 +72,7 @@ static void prepare(struct op *op, struct json_value *object)
         s->prepare_create(object, op->a);
     else if (s ? !s->no_status : resource_subresource(op->r, STR("status")) != NULL)
         json_remove(object, STR("status"));
-    meta = object_meta(object, op->a);
+    meta = meta_of(object, op->a);
     if (s ? s->generation != NULL : op->stored->custom != NULL)
         json_set(meta, STR("generation"), json_int(1, op->a), op->a);
     else
@@ -116,7 +116,7 @@ static int refuse_existing(struct op *op, const struct json_value *object,
 int create_object(struct op *op, struct json_value *object, bool applied)
 {
     struct steps steps = {.op = op, .object = object};
-    struct json_value *meta = object_meta(object, op->a);
+    struct json_value *meta = meta_of(object, op->a);
     const struct revision *existing;
     int code;
 
@@ -139,7 +139,7 @@ int create_object(struct op *op, struct json_value *object, bool applied)
     code = steps_validate(&steps);
     if (code)
         return code;
-    meta = object_meta(object, op->a);
+    meta = meta_of(object, op->a);
     if (!str_empty(json_get_text(meta, STR("resourceVersion"))) &&
         !str_is(json_get_text(meta, STR("resourceVersion")), "0")) {
         *op_status(op) = (struct api_status){

@@ -383,14 +383,14 @@ int op_match_namespace(struct op *op, struct json_value *object)
     if (str_eq(has, wants))
         return 0;
     if (str_empty(wants)) {
-        json_remove(object_meta(object, op->a), STR("namespace"));
+        json_remove(meta_of(object, op->a), STR("namespace"));
         return 0;
     }
     if (!str_empty(has))
         return status_bad_request(op_status(op), op->a,
                                   "the namespace of the provided object does not match the "
                                   "namespace sent on the request");
-    json_set(object_meta(object, op->a), STR("namespace"), json_text(wants), op->a);
+    json_set(meta_of(object, op->a), STR("namespace"), json_text(wants), op->a);
     return 0;
 }
 

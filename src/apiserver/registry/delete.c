@@ -129,7 +129,7 @@ static void wanted_finalizers(const struct op *op, const struct json_value *list
 /* Sets the finalizers that the garbage collector looks for. Returns whether any are left. */
 static bool set_finalizers(struct op *op, struct json_value *object, const struct deletion *o)
 {
-    struct json_value *meta = object_meta(object, op->a);
+    struct json_value *meta = meta_of(object, op->a);
     const struct json_value *old = json_get(meta, STR("finalizers"));
     struct json_value list = json_array();
     bool orphan, foreground;
@@ -194,7 +194,7 @@ static enum grace shorten(struct op *op, struct json_value *meta, const struct d
 static enum grace begin_grace(struct op *op, struct json_value *object, const struct deletion *o,
                               int64_t *ret_period)
 {
-    struct json_value *meta = object_meta(object, op->a);
+    struct json_value *meta = meta_of(object, op->a);
     int64_t period;
 
     *ret_period = 0;
@@ -251,7 +251,7 @@ static void answer_deleted(struct op *op, struct json_value *object)
 /* Finalizers are pending: the object stays and is marked (upstream: markAsDeleting). */
 static void mark_deleting(struct op *op, struct json_value *object)
 {
-    struct json_value *meta = object_meta(object, op->a);
+    struct json_value *meta = meta_of(object, op->a);
     struct timestamp t;
 
     if (!json_get(meta, STR("deletionTimestamp")))
@@ -282,7 +282,7 @@ static bool is_namespace(const struct resource *r)
 static bool terminate_namespace(struct op *op, struct revision *rev, struct json_value *object,
                                 const struct deletion *o)
 {
-    struct json_value *meta = object_meta(object, op->a);
+    struct json_value *meta = meta_of(object, op->a);
     const struct json_value *finalizers = json_at(object, "spec.finalizers");
 
     if (json_get(meta, STR("deletionTimestamp"))) {

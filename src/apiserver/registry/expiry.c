@@ -2,22 +2,6 @@
 /* Events go after an hour without a change, as kube-apiserver's --event-ttl has it. */
 #include "apiserver/registry/registry_internal.h"
 
-#define EVENT_TTL (3600 * NSEC_PER_SEC)
-
-void expiry_add(struct registry *reg, const struct revision *rev, int64_t now)
-{
-    struct expiry e = {
-        .due = now + EVENT_TTL,
-        .version = rev->version,
-        .key = xasprintf("%.*s/%.*s", STR_ARG(rev->namespace), STR_ARG(rev->name)),
-    };
-
-    /* The wall clock may step back: the queue stays sorted. */
-    if (reg->expiries.n > 0)
-        e.due = MAX(e.due, vec_last(&reg->expiries).due);
-    vec_push(&reg->expiries, e);
-}
-
 void expiry_release(struct registry *reg)
 {
     for (size_t i = reg->expiries_at; i < reg->expiries.n; i++)

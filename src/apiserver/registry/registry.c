@@ -41,39 +41,6 @@ struct resources *registry_resources(struct registry *reg)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-void op_warn(struct op *op, struct str text)
-{
-    if (op->warnings.n > 0)
-        buf_add_char(&op->warnings, '\n');
-    buf_add_str(&op->warnings, text);
-}
-
-static struct op op_make(struct registry *reg, const struct api_request *request,
-                         struct api_response *response)
-{
-    const struct resource *stored = resource_stored(request->resource);
-
-    return (struct op){
-        .reg = reg,
-        .req = request,
-        .res = response,
-        .a = request->arena,
-        .r = request->resource,
-        .stored = stored,
-        .strategy = strategy_find(stored),
-    };
-}
-
-struct op op_for(const struct op *op, const struct resource *r)
-{
-    struct op other = op_make(op->reg, op->req, op->res);
-
-    other.r = r;
-    other.stored = resource_stored(r);
-    other.strategy = strategy_find(r);
-    return other;
-}
-
 static int serve(struct op *op)
 {
     bool done = false;

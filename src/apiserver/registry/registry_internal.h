@@ -65,6 +65,8 @@ static inline struct api_status *op_status(struct op *op)
 {
     return &op->res->status;
 }
+struct op op_make(struct registry *reg, const struct api_request *request,
+                  struct api_response *response);
 void op_warn(struct op *op, struct str text);
 /* Another resource with the same request: pods for bindings, budgets for evictions. */
 struct op op_for(const struct op *op, const struct resource *r);
@@ -73,7 +75,7 @@ struct op op_for(const struct op *op, const struct resource *r);
 
 struct str object_name(const struct json_value *object);
 struct str object_namespace(const struct json_value *object);
-struct json_value *object_meta(struct json_value *object, struct arena *a);
+struct json_value *meta_of(struct json_value *object, struct arena *a);
 /* "2026-11-15T09:00:00Z" */
 struct str time_text(int64_t wall_ns, struct arena *a);
 /* The condition of this type in status.conditions; NULL: none. */
@@ -113,6 +115,8 @@ struct revision *op_find(const struct op *op, struct str namespace, struct str n
 struct json_value *op_parse(const struct op *op, const struct revision *rev);
 /* Stores the object with the next version, and answers with it. Dry run: answers only. */
 void op_put(struct op *op, struct json_value *object, int code);
+/* An event was written: it expires an hour later. */
+void expiry_add(struct registry *reg, const struct revision *rev, int64_t now);
 /* The same without an answer. Returns the stored revision, borrowed; NULL: dry run. */
 struct revision *op_put_quietly(struct op *op, struct json_value *object);
 /* Deletes the object; *object is its last state. */
@@ -198,8 +202,6 @@ void selector_from_labels(const struct json_value *labels, struct arena *a,
 
 /* --- expiry.c --------------------------------------------------------------------------------- */
 
-/* An event was written: it expires an hour later. */
-void expiry_add(struct registry *reg, const struct revision *rev, int64_t now);
 void expiry_release(struct registry *reg);
 
 #endif

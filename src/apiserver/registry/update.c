@@ -86,7 +86,7 @@ static bool status_keeps_labels(const struct resource *r)
 static void prepare_status(struct op *op, struct change *c)
 {
     struct json_value object = {.kind = JSON_OBJECT};
-    struct json_value *meta = object_meta(&c->object, op->a);
+    struct json_value *meta = meta_of(&c->object, op->a);
     const struct json_value *was = json_get(c->old, STR("metadata"));
     const struct json_value *status = json_get(&c->object, STR("status"));
 
@@ -117,7 +117,7 @@ static void prepare_status(struct op *op, struct change *c)
 static void prepare_pod_part(struct op *op, struct change *c)
 {
     struct json_value pod = json_copy(c->old, op->a);
-    struct json_value *meta = object_meta(&pod, op->a);
+    struct json_value *meta = meta_of(&pod, op->a);
     struct json_value *spec = json_set_object(&pod, STR("spec"), op->a);
     const struct json_value *changed = json_get(&c->object, STR("spec"));
 
@@ -184,7 +184,7 @@ static void keep_metadata(struct op *op, struct change *c)
     static const char *const always[] = {"creationTimestamp", "deletionTimestamp"};
     static const char *const if_missing[] = {"uid", "deletionGracePeriodSeconds"};
     const struct json_value *was = json_get(c->old, STR("metadata"));
-    struct json_value *meta = object_meta(&c->object, op->a);
+    struct json_value *meta = meta_of(&c->object, op->a);
 
     for (size_t i = 0; i < ARRAY_LEN(always); i++)
         if (json_get(was, str_of(always[i])))
@@ -296,7 +296,7 @@ static bool ends_deletion(const struct op *op, const struct change *c)
 static void set_versions(struct op *op, struct change *c)
 {
     const struct json_value *was = json_get(c->old, STR("metadata"));
-    struct json_value *meta = object_meta(&c->object, op->a);
+    struct json_value *meta = meta_of(&c->object, op->a);
 
     take_member(meta, was, STR("resourceVersion"), op->a);
     take_member(meta, was, STR("generation"), op->a);
@@ -330,7 +330,7 @@ int update_object(struct op *op, struct change *c)
     prepare(op, c);
     keep_metadata(op, c);
     if (generation_changed(op, c))
-        json_set(object_meta(&c->object, op->a), STR("generation"),
+        json_set(meta_of(&c->object, op->a), STR("generation"),
                  json_int(json_int_at(c->old, "metadata.generation", 0) + 1, op->a), op->a);
     code = validate(op, c);
     if (code)

@@ -1,6 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between trees and revisions: parsing what is stored, storing what was changed, answers. */
+/* One request: parsing what is stored, storing what was changed, answers. */
 #include "apiserver/registry/registry_internal.h"
+#include "apiserver/types/convert.h"
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+void op_warn(struct op *op, struct str text)
+{
+    if (op->warnings.n > 0)
+        buf_add_char(&op->warnings, '\n');
+    buf_add_str(&op->warnings, text);
+}
+
+struct op op_make(struct registry *reg, const struct api_request *request,
+                  struct api_response *response)
+{
+    const struct resource *stored = resource_stored(request->resource);
+
+    return (struct op){
+        .reg = reg,
+        .req = request,
+        .res = response,
+        .a = request->arena,
+        .r = request->resource,
+        .stored = stored,
+        .strategy = strategy_find(stored),
+    };
+}
+
+struct op op_for(const struct op *op, const struct resource *r)
+{
+    struct op other = op_make(op->reg, op->req, op->res);
+
+    other.r = r;
+    other.stored = resource_stored(r);
+    other.strategy = strategy_find(r);
+    return other;
+}
 
 /* --- objects ---------------------------------------------------------------------------------- */
 
@@ -14,7 +50,7 @@ struct str object_namespace(const struct json_value *object)
     return json_get_text(json_get(object, STR("metadata")), STR("namespace"));
 }
 
-struct json_value *object_meta(struct json_value *object, struct arena *a)
+struct json_value *meta_of(struct json_value *object, struct arena *a)
 {
     return json_set_object(object, STR("metadata"), a);
 }
@@ -101,22 +137,16 @@ struct json_value *op_parse(const struct op *op, const struct revision *rev)
     return tree;
 }
 
-/* Versions of a custom resource differ in apiVersion only: there is no conversion. */
-static void set_version(struct json_value *object, const struct resource *r, struct arena *a)
-{
-    json_set(object, STR("apiVersion"), json_text(r->api_version), a);
-}
-
 void op_to_stored(struct op *op, struct json_value *object)
 {
     if (op->r != op->stored)
-        set_version(object, op->stored, op->a);
+        *object = convert_object(op->r, op->stored, object, op->a);
 }
 
 void op_from_stored(struct op *op, struct json_value *object)
 {
     if (op->r != op->stored)
-        set_version(object, op->r, op->a);
+        *object = convert_object(op->stored, op->r, object, op->a);
 }
 
 /* --- revisions -------------------------------------------------------------------------------- */
@@ -176,7 +206,7 @@ static struct revision *make_revision(struct op *op, struct json_value *object)
     uint64_t version = store_next_version(reg->store);
     struct revision_source source = {.resource = op->stored, .version = version};
 
-    json_set(object_meta(object, op->a), STR("resourceVersion"),
+    json_set(meta_of(object, op->a), STR("resourceVersion"),
              json_text(arena_printf(op->a, "%llu", (unsigned long long)version)), op->a);
     buf_clear(&reg->text);
     json_write(object, &reg->text);
@@ -189,6 +219,23 @@ static struct revision *make_revision(struct op *op, struct json_value *object)
     source.fields = reg->fields.v;
     source.n_fields = reg->fields.n;
     return revision_new(&source);
+}
+
+/* Events go after an hour without a change, as kube-apiserver's --event-ttl has it. */
+#define EVENT_TTL (3600 * NSEC_PER_SEC)
+
+void expiry_add(struct registry *reg, const struct revision *rev, int64_t now)
+{
+    struct expiry e = {
+        .due = now + EVENT_TTL,
+        .version = rev->version,
+        .key = xasprintf("%.*s/%.*s", STR_ARG(rev->namespace), STR_ARG(rev->name)),
+    };
+
+    /* The wall clock may step back: the queue stays sorted. */
+    if (reg->expiries.n > 0)
+        e.due = MAX(e.due, vec_last(&reg->expiries).due);
+    vec_push(&reg->expiries, e);
 }
 
 struct revision *op_put_quietly(struct op *op, struct json_value *object)

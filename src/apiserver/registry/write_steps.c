@@ -119,7 +119,7 @@ static bool seen_before(const struct json_value *refs, size_t n, const struct js
 /* A client may send many references; those with a uid of their own are not compared. */
 void dedup_owners(struct op *op, struct json_value *object, bool after_admission)
 {
-    struct json_value *refs = json_member(object_meta(object, op->a), STR("ownerReferences"));
+    struct json_value *refs = json_member(meta_of(object, op->a), STR("ownerReferences"));
     struct map uids = MAP_INIT;
     struct buf duplicates = BUF_INIT;
     size_t kept = 0;
