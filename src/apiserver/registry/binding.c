@@ -106,13 +106,13 @@ static void copy_topology(struct op *op, struct json_value *meta, struct str nod
 
 static void assign(struct op *op, struct json_value *pod, const struct json_value *binding)
 {
-    struct json_value *meta = meta_of(pod, op->a);
-    struct json_value *status = json_set_object(pod, STR("status"), op->a);
+    struct json_value *meta = meta_of(pod, op->a), *status = json_member(pod, STR("status"));
     struct json_value condition = json_object();
     const struct json_value *from = json_get(binding, STR("metadata"));
     struct str node = json_text_at(binding, "target.name");
 
-    json_remove(status, STR("nominatedNodeName"));
+    if (status)
+        json_remove(status, STR("nominatedNodeName"));
     copy_members(meta, "annotations", json_get(from, STR("annotations")), op->a);
     copy_members(meta, "labels", json_get(from, STR("labels")), op->a);
     if (str_is(json_text_at(binding, "target.kind"), "Node"))

@@ -190,7 +190,19 @@ static enum grace shorten(struct op *op, struct json_value *meta, const struct d
     return GRACE_BEGINS;
 }
 
-/* Only kinds that say so are deleted with grace: pods. */
+static bool is_pod(const struct resource *r)
+{
+    return str_is(r->plural, "pods") && str_empty(r->group);
+}
+
+static int64_t default_period(const struct op *op, const struct json_value *object)
+{
+    if (op->strategy && op->strategy->grace_period)
+        return op->strategy->grace_period(object);
+    return json_int_at(object, "spec.terminationGracePeriodSeconds", 0);
+}
+
+/* Only pods are deleted with grace. */
 static enum grace begin_grace(struct op *op, struct json_value *object, const struct deletion *o,
                               int64_t *ret_period)
 {
@@ -198,7 +210,7 @@ static enum grace begin_grace(struct op *op, struct json_value *object, const st
     int64_t period;
 
     *ret_period = 0;
-    if (!op->strategy || !op->strategy->grace_period)
+    if (!is_pod(op->stored))
         return GRACE_NONE;
     if (json_get(meta, STR("deletionTimestamp"))) {
         enum grace g = shorten(op, meta, o);
@@ -206,7 +218,7 @@ static enum grace begin_grace(struct op *op, struct json_value *object, const st
         *ret_period = json_int_at(meta, "deletionGracePeriodSeconds", 0);
         return g;
     }
-    period = o->has_grace ? o->grace : op->strategy->grace_period(object);
+    period = o->has_grace ? o->grace : default_period(op, object);
     if (period < 0)
         period = 1;
     if (str_empty(json_text_at(object, "spec.nodeName")) ||

@@ -115,10 +115,10 @@ struct revision *op_find(const struct op *op, struct str namespace, struct str n
 struct json_value *op_parse(const struct op *op, const struct revision *rev);
 /* Stores the object with the next version, and answers with it. Dry run: answers only. */
 void op_put(struct op *op, struct json_value *object, int code);
-/* An event was written: it expires an hour later. */
-void expiry_add(struct registry *reg, const struct revision *rev, int64_t now);
 /* The same without an answer. Returns the stored revision, borrowed; NULL: dry run. */
 struct revision *op_put_quietly(struct op *op, struct json_value *object);
+/* An event was written: it expires an hour later. */
+void expiry_add(struct registry *reg, const struct revision *rev, int64_t now);
 /* Deletes the object; *object is its last state. */
 void op_remove(struct op *op, struct json_value *object);
 /* Answers with a stored object, in the version of the request. */
