@@ -36,9 +36,9 @@ void api_status_write(const struct api_status *status, struct buf *out)
 {
     bool failed = status->code >= 400;
 
-    buf_add_printf(out,
-                   "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"%s\"",
-                   failed ? "Failure" : "Success");
+    buf_add_cstr(out, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{");
+    add_member(out, "continue", status->continue_token);
+    buf_add_printf(out, "},\"status\":\"%s\"", failed ? "Failure" : "Success");
     add_member(out, "message", status->message);
     add_member(out, "reason", str_of(status->reason));
     if (has_details(status)) {

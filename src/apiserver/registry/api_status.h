@@ -26,7 +26,8 @@ struct api_status {
                                           upstream does so */
     const struct api_cause *causes;
     size_t n_causes;
-    int retry_after; /* seconds; 0: none */
+    int retry_after;           /* seconds; 0: none */
+    struct str continue_token; /* of a list that expired: metadata.continue */
 };
 
 /* The Status object: {"kind":"Status","apiVersion":"v1",…}. */
