@@ -63,4 +63,21 @@ bool json_bool_at(const struct json_value *v, const char *path, bool otherwise);
 struct json_value *json_set_at(struct json_value *v, const char *path, struct json_value value,
                                struct arena *a);
 
+/* --- what a path holds, to go through ----------------------------------------------------------- */
+
+/* The items of an array; none if v is NULL or no array. */
+struct json_items {
+    const struct json_value *v;
+    size_t n;
+};
+struct json_items json_items_at(const struct json_value *v, const char *path);
+/* The members of an object; none if v is NULL or no object. */
+struct json_members {
+    const struct json_member *v;
+    size_t n;
+};
+struct json_members json_members_at(const struct json_value *v, const char *path);
+/* A constant text as a tree. */
+struct json_value json_literal(const char *text, struct arena *a);
+
 #endif

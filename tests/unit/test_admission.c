@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "apiserver/registry/admission.h"
+#include "apiserver/admission/admission.h"
 #include "base/buf.h"
 
 /* --- a cluster, and one request at a time ----------------------------------------------------- */

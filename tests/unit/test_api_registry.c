@@ -14,7 +14,7 @@
 
 #include "apiserver/patch/apply.h"
 #include "apiserver/patch/strategic.h"
-#include "apiserver/registry/admission.h"
+#include "apiserver/admission/admission.h"
 
 __attribute__((weak)) int admission_mutate(struct admission *adm, struct api_status *ret_status)
 {

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "apiserver/registry/api_status.h"
+#include "apiserver/types/api_status.h"
 
 static const struct resource pods = {.plural = STR_INIT("pods"), .kind = STR_INIT("Pod")};
 static const struct resource deployments = {

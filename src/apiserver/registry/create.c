@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Creation of objects (upstream: Store.Create, rest.BeforeCreate). */
 #include "apiserver/patch/apply.h"
-#include "apiserver/registry/admission.h"
+#include "apiserver/admission/admission.h"
 #include "apiserver/registry/registry_internal.h"
 #include "apiserver/registry/write_steps.h"
 

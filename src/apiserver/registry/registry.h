@@ -14,7 +14,7 @@
 #ifndef BERTH_APISERVER_REGISTRY_REGISTRY_H
 #define BERTH_APISERVER_REGISTRY_REGISTRY_H
 
-#include "apiserver/registry/api_status.h"
+#include "apiserver/types/api_status.h"
 #include "apiserver/store/store.h"
 #include "base/rand.h"
 

@@ -14,7 +14,7 @@
 
 #include "api/selector.h"
 #include "apiserver/registry/registry.h"
-#include "apiserver/registry/strategy.h"
+#include "apiserver/strategies/strategy.h"
 #include "base/time.h"
 #include "base/vec.h"
 

@@ -9,7 +9,7 @@
 #ifndef BERTH_APISERVER_REGISTRY_WRITE_STEPS_H
 #define BERTH_APISERVER_REGISTRY_WRITE_STEPS_H
 
-#include "apiserver/registry/admission.h"
+#include "apiserver/admission/admission.h"
 #include "apiserver/registry/registry_internal.h"
 
 struct steps {

@@ -8,8 +8,8 @@
  * Ownership: everything is in the arena of the request.
  * Threading: one thread.
  */
-#ifndef BERTH_APISERVER_REGISTRY_API_STATUS_H
-#define BERTH_APISERVER_REGISTRY_API_STATUS_H
+#ifndef BERTH_APISERVER_TYPES_API_STATUS_H
+#define BERTH_APISERVER_TYPES_API_STATUS_H
 
 #include "apiserver/types/resource.h"
 #include "codec/json_edit.h"

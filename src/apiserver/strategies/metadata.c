@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Validation of metadata, for all resources. */
-#include "apiserver/registry/names.h"
-#include "apiserver/registry/strategy.h"
+#include "apiserver/strategies/names.h"
+#include "apiserver/strategies/strategy.h"
 
 /* Resources whose names are not DNS subdomains. */
 static const struct {

@@ -3,7 +3,7 @@
  * admission_limits.c - LimitRanger: defaults of containers, and minima, maxima and ratios of
  * containers, pods and claims.
  */
-#include "apiserver/registry/admission_internal.h"
+#include "apiserver/admission/admission_internal.h"
 #include "apiserver/types/amounts.h"
 #include "base/vec.h"
 

@@ -9,10 +9,10 @@
  *            the hooks that take them without const.
  * Threading: any thread; hooks have no state.
  */
-#ifndef BERTH_APISERVER_REGISTRY_STRATEGY_H
-#define BERTH_APISERVER_REGISTRY_STRATEGY_H
+#ifndef BERTH_APISERVER_STRATEGIES_STRATEGY_H
+#define BERTH_APISERVER_STRATEGIES_STRATEGY_H
 
-#include "apiserver/registry/api_status.h"
+#include "apiserver/types/api_status.h"
 #include "apiserver/store/store.h"
 
 struct strategy {

@@ -3,7 +3,7 @@
  * admission_namespace.c - NamespaceLifecycle: nothing new in a namespace that is missing or is
  * being deleted.
  */
-#include "apiserver/registry/admission_internal.h"
+#include "apiserver/admission/admission_internal.h"
 
 static bool immortal(struct str name)
 {

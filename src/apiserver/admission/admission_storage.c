@@ -5,7 +5,7 @@
  * way.
  */
 #include "api/quantity.h"
-#include "apiserver/registry/admission_internal.h"
+#include "apiserver/admission/admission_internal.h"
 
 /* --- defaults --------------------------------------------------------------------------------- */
 

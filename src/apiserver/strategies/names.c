@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "apiserver/registry/names.h"
+#include "apiserver/strategies/names.h"
 
 #define LABEL_RE     "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 #define SUBDOMAIN_RE LABEL_RE "(\\." LABEL_RE ")*"

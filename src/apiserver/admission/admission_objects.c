@@ -4,7 +4,7 @@
  */
 #include <stdarg.h>
 
-#include "apiserver/registry/admission_internal.h"
+#include "apiserver/admission/admission_internal.h"
 
 /* --- requests --------------------------------------------------------------------------------- */
 
@@ -99,28 +99,4 @@ struct str json_annotation(const struct json_value *object, const char *name)
     if (!v || v->kind != JSON_STRING)
         return (struct str){0};
     return v->text.p ? v->text : STR("");
-}
-
-struct json_items json_items_at(const struct json_value *v, const char *path)
-{
-    const struct json_value *list = json_at(v, path);
-    if (!list || list->kind != JSON_ARRAY)
-        return (struct json_items){0};
-    return (struct json_items){list->items, list->n};
-}
-
-struct json_members json_members_at(const struct json_value *v, const char *path)
-{
-    const struct json_value *map = json_at(v, path);
-    if (!map || map->kind != JSON_OBJECT)
-        return (struct json_members){0};
-    return (struct json_members){map->members, map->n_members};
-}
-
-struct json_value json_literal(const char *text, struct arena *a)
-{
-    struct json_value v = json_null();
-    int code = json_parse(str_of(text), 0, a, &v, NULL);
-    assert(code == 0);
-    return v;
 }

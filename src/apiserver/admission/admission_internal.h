@@ -7,10 +7,10 @@
  * Ownership: as admission.h; objects that are read are in the arena of the request.
  * Threading: as admission.h.
  */
-#ifndef BERTH_APISERVER_REGISTRY_ADMISSION_INTERNAL_H
-#define BERTH_APISERVER_REGISTRY_ADMISSION_INTERNAL_H
+#ifndef BERTH_APISERVER_ADMISSION_ADMISSION_INTERNAL_H
+#define BERTH_APISERVER_ADMISSION_ADMISSION_INTERNAL_H
 
-#include "apiserver/registry/admission.h"
+#include "apiserver/admission/admission.h"
 
 /* 0, or the code of *ret_status. */
 typedef int admission_fn(struct admission *adm, struct api_status *ret_status);
@@ -62,19 +62,5 @@ const struct revision *admission_range_next(struct admission_range *range);
 
 /* The annotation; p is NULL if there is none. */
 struct str json_annotation(const struct json_value *object, const char *name);
-/* The items of an array; none if v is NULL or no array. */
-struct json_items {
-    const struct json_value *v;
-    size_t n;
-};
-struct json_items json_items_at(const struct json_value *v, const char *path);
-/* The members of an object; none if v is NULL or no object. */
-struct json_members {
-    const struct json_member *v;
-    size_t n;
-};
-struct json_members json_members_at(const struct json_value *v, const char *path);
-/* A constant text as a tree. */
-struct json_value json_literal(const char *text, struct arena *a);
 
 #endif

@@ -3,7 +3,7 @@
  * admission_pods.c - Priority, DefaultTolerationSeconds, RuntimeClass, and TaintNodesByCondition,
  * which gives nodes what the tolerations are for.
  */
-#include "apiserver/registry/admission_internal.h"
+#include "apiserver/admission/admission_internal.h"
 #include "apiserver/types/amounts.h"
 
 #define TAINT_NOT_READY   "node.kubernetes.io/not-ready"

@@ -7,10 +7,10 @@
  * Ownership: nothing is kept; errors are in the arena of their list.
  * Threading: any thread.
  */
-#ifndef BERTH_APISERVER_REGISTRY_NAMES_H
-#define BERTH_APISERVER_REGISTRY_NAMES_H
+#ifndef BERTH_APISERVER_STRATEGIES_NAMES_H
+#define BERTH_APISERVER_STRATEGIES_NAMES_H
 
-#include "apiserver/registry/api_status.h"
+#include "apiserver/types/api_status.h"
 
 enum name_format {
     NAME_DNS_SUBDOMAIN,

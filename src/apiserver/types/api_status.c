@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "apiserver/registry/api_status.h"
+#include "apiserver/types/api_status.h"
 
 /* --- the Status object ------------------------------------------------------------------------ */
 

@@ -6,7 +6,7 @@
  * A quota limits what its status.hard says; the quota controller copies that from the spec and
  * corrects status.used when objects go away.
  */
-#include "apiserver/registry/admission_internal.h"
+#include "apiserver/admission/admission_internal.h"
 #include "apiserver/types/quota.h"
 #include "base/vec.h"
 

@@ -11,11 +11,11 @@
  * Ownership: objects belong to the request; the snapshot is borrowed.
  * Threading: any thread; no state.
  */
-#ifndef BERTH_APISERVER_REGISTRY_ADMISSION_H
-#define BERTH_APISERVER_REGISTRY_ADMISSION_H
+#ifndef BERTH_APISERVER_ADMISSION_ADMISSION_H
+#define BERTH_APISERVER_ADMISSION_ADMISSION_H
 
-#include "apiserver/registry/api_status.h"
 #include "apiserver/store/store.h"
+#include "apiserver/types/api_status.h"
 
 enum admission_operation { ADMIT_CREATE, ADMIT_UPDATE, ADMIT_DELETE, ADMIT_CONNECT };
 

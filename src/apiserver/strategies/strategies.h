@@ -6,9 +6,9 @@
  * Ownership: constant data.
  * Threading: any thread.
  */
-#ifndef BERTH_APISERVER_REGISTRY_STRATEGIES_H
-#define BERTH_APISERVER_REGISTRY_STRATEGIES_H
+#ifndef BERTH_APISERVER_STRATEGIES_STRATEGIES_H
+#define BERTH_APISERVER_STRATEGIES_STRATEGIES_H
 
-#include "apiserver/registry/strategy.h"
+#include "apiserver/strategies/strategy.h"
 
 #endif

@@ -3,7 +3,7 @@
  * admission_service_account.c - ServiceAccount: every pod has one that exists, and its token is
  * mounted into the containers.
  */
-#include "apiserver/registry/admission_internal.h"
+#include "apiserver/admission/admission_internal.h"
 #include "base/rand.h"
 
 #define MIRROR_ANNOTATION  "kubernetes.io/config.mirror"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "apiserver/registry/admission.h"
+#include "apiserver/admission/admission.h"
 
-#include "apiserver/registry/admission_internal.h"
+#include "apiserver/admission/admission_internal.h"
 
 #define ON(operation) (1U << (operation))
 #define CREATE        ON(ADMIT_CREATE)

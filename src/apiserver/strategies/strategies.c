@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "apiserver/registry/strategies.h"
+#include "apiserver/strategies/strategies.h"
 
 /* NULL ends the list. */
 static const struct strategy *const arrays[] = {
