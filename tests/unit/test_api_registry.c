@@ -10,58 +10,6 @@
 #include "apiserver_kit.h"
 #include "prop.h"
 
-/* --- stand-ins for rooms that are tested on their own ----------------------------------------- */
-
-#include "apiserver/patch/apply.h"
-#include "apiserver/patch/strategic.h"
-#include "apiserver/admission/admission.h"
-
-__attribute__((weak)) int admission_mutate(struct admission *adm, struct api_status *ret_status)
-{
-    (void)adm;
-    (void)ret_status;
-    return 0;
-}
-__attribute__((weak)) int admission_validate(struct admission *adm, struct api_status *ret_status)
-{
-    (void)adm;
-    (void)ret_status;
-    return 0;
-}
-__attribute__((weak)) int apply_patch(const struct apply_request *request,
-                                      const struct json_value *applied, struct arena *a,
-                                      struct json_value *ret_value,
-                                      struct apply_conflicts *ret_conflicts, struct err *reterr)
-{
-    (void)request;
-    (void)a;
-    (void)ret_conflicts;
-    (void)reterr;
-    *ret_value = *applied;
-    return 0;
-}
-__attribute__((weak)) void apply_track_update(const struct apply_request *request,
-                                              struct json_value *changed, struct arena *a)
-{
-    (void)request;
-    (void)changed;
-    (void)a;
-}
-__attribute__((weak)) int strategic_patch(const struct schema_type *types,
-                                          const struct schema_type *type,
-                                          const struct json_value *target,
-                                          const struct json_value *patch, struct arena *a,
-                                          struct json_value *ret_value, struct err *reterr)
-{
-    (void)types;
-    (void)type;
-    (void)target;
-    (void)a;
-    (void)reterr;
-    *ret_value = *patch;
-    return 0;
-}
-
 static void start(struct kit *k)
 {
     kit_init(k, &(struct registry_options){.seed = 7, .without_admission = true});
