@@ -19,14 +19,14 @@
 
 static bool is_active(struct lifecycle *l, struct str name)
 {
-    struct revision *rev = object_find(l, l->r.namespaces, STR(""), name);
-    return rev && str_is(json_text_at(object_parse(l, rev), "status.phase"), "Active");
+    struct revision *rev = life_find(l, l->r.namespaces, STR(""), name);
+    return rev && !str_is(json_text_at(life_parse(l, rev), "status.phase"), "Terminating");
 }
 
 static void create(struct lifecycle *l, struct named_task *task, const struct resource *r,
                    struct json_value *object)
 {
-    struct target target = {r, task->namespace, task->name};
+    struct life_target target = {r, task->namespace, task->name};
     json_set(object, STR("apiVersion"), json_text(r->api_version), &l->scratch);
     json_set(object, STR("kind"), json_text(r->kind), &l->scratch);
     json_set_at(object, "metadata.name", json_text(task->name), &l->scratch);
@@ -41,7 +41,7 @@ void account_sync(struct lifecycle *l, struct task *t)
     struct named_task *task = CONTAINER_OF(t, struct named_task, task);
     struct json_value account = json_object();
     if (!l->r.service_accounts || !is_active(l, task->namespace) ||
-        object_find(l, l->r.service_accounts, task->namespace, task->name))
+        life_find(l, l->r.service_accounts, task->namespace, task->name))
         return;
     create(l, task, l->r.service_accounts, &account);
 }
@@ -69,8 +69,8 @@ void root_ca_sync(struct lifecycle *l, struct task *t)
     struct named_task *task = CONTAINER_OF(t, struct named_task, task);
     if (!l->r.config_maps || !is_active(l, task->namespace))
         return;
-    struct revision *rev = object_find(l, l->r.config_maps, task->namespace, task->name);
-    struct json_value map = rev ? *object_parse(l, rev) : json_object();
+    struct revision *rev = life_find(l, l->r.config_maps, task->namespace, task->name);
+    struct json_value map = rev ? *life_parse(l, rev) : json_object();
     if (rev && has_root_ca(l, &map))
         return;
     set_root_ca(l, &map);
@@ -78,7 +78,7 @@ void root_ca_sync(struct lifecycle *l, struct task *t)
         create(l, task, l->r.config_maps, &map);
         return;
     }
-    struct target target = target_of(rev);
+    struct life_target target = life_target(rev);
     buf_clear(&l->body);
     json_write(&map, &l->body);
     task_write(l, t, WRITER_UPDATE, &target, "");
@@ -103,21 +103,31 @@ static void namespace_gone(struct lifecycle *l, struct str name)
 
 /* --- tokens ----------------------------------------------------------------------------------- */
 
+static bool on_member(void *ctx, struct str name, struct str value)
+{
+    bool *found = ctx;
+    if (!str_is(name, "type"))
+        return true;
+    *found = str_is(value, "\"" TOKEN_TYPE "\"");
+    return false;
+}
+
 static bool is_token(const struct revision *secret)
 {
-    return str_is(revision_field(secret, STR("type")), TOKEN_TYPE);
+    bool found = false;
+    return json_each_member(secret->text, on_member, &found, NULL) == 0 && found;
 }
 
 static void check_token(struct lifecycle *l, struct task *task, const struct revision *secret)
 {
-    const struct json_value *object = object_parse(l, secret);
+    const struct json_value *object = life_parse(l, secret);
     const struct json_value *annotations = json_at(object, "metadata.annotations");
     struct str name = json_get_text(annotations, STR(ACCOUNT_NAME));
     struct str uid = json_get_text(annotations, STR(ACCOUNT_UID));
-    struct revision *account = object_find(l, l->r.service_accounts, secret->namespace, name);
-    if (object_is_deleting(object) || str_empty(name))
+    struct revision *account = life_find(l, l->r.service_accounts, secret->namespace, name);
+    if (life_is_deleting(object) || str_empty(name))
         return;
-    if (!account || (!str_empty(uid) && !str_eq(uid, object_view_of(account).uid)))
+    if (!account || (!str_empty(uid) && !str_eq(uid, life_view(account).uid)))
         task_delete(l, task, secret, "", true);
 }
 
@@ -128,7 +138,7 @@ void token_sync(struct lifecycle *l, struct task *t)
     struct store_range range;
     struct revision *secret;
     if (!str_empty(task->name)) {
-        secret = object_find(l, l->r.secrets, task->namespace, task->name);
+        secret = life_find(l, l->r.secrets, task->namespace, task->name);
         if (secret && is_token(secret))
             check_token(l, t, secret);
     } else {
@@ -148,7 +158,7 @@ void token_sync(struct lifecycle *l, struct task *t)
 /* --- changes ---------------------------------------------------------------------------------- */
 
 void accounts_changed(struct lifecycle *l, const struct store_event *event,
-                      const struct object_view *view UNUSED)
+                      const struct life_view *view UNUSED)
 {
     const struct revision *rev = event->after;
     bool deleted = event->change == STORE_DELETED;

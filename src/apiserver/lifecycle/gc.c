@@ -38,11 +38,11 @@ static void patch_owners(struct lifecycle *l, struct gc_node *node, const struct
                          bool (*keeps)(const struct lifecycle *l, const struct gc_edge *edge),
                          bool unblock)
 {
-    struct json_value *object = object_parse(l, rev);
+    struct json_value *object = life_parse(l, rev);
     struct json_items list = json_items_at(object, "metadata.ownerReferences");
-    struct target target = target_of(rev);
+    struct life_target target = life_target(rev);
     size_t n = 0;
-    patch_begin(l, rev);
+    life_patch(l, rev);
     buf_add_cstr(&l->body, ",\"ownerReferences\":");
     for (size_t i = 0; i < list.n && i < node->owners.n; i++) {
         struct json_value ref = json_copy(&list.v[i], &l->scratch);
@@ -71,7 +71,7 @@ static void report_stray(struct lifecycle *l, struct gc_node *node)
 {
     for (size_t i = 0; i < node->owners.n && !node->reported; i++) {
         const struct gc_edge *edge = node->owners.v[i];
-        struct event_text text = {
+        struct life_event text = {
             .type = "Warning",
             .reason = "OwnerRefInvalidNamespace",
             .component = "garbage-collector-controller",
@@ -85,23 +85,23 @@ static void report_stray(struct lifecycle *l, struct gc_node *node)
             "namespace \"%.*s\"",
             STR_ARG(edge->api_version), STR_ARG(edge->kind), STR_ARG(node->namespace),
             STR_ARG(edge->name), STR_ARG(edge->owner->uid), STR_ARG(node->namespace));
-        struct target about = {node->resource, node->namespace, node->name};
-        send_event(l, &about, node->uid, &text);
+        struct life_target about = {node->resource, node->namespace, node->name};
+        life_event(l, &about, node->uid, &text);
     }
 }
 
-/* --- owners that wait: their dependents were marked when that began ---------------------------- */
+/* --- owners that wait: their dependents were marked when that began --------------------------- */
 
 static void sync_orphaning(struct lifecycle *l, struct gc_node *node, const struct revision *rev)
 {
     if (node->dependents.n == 0)
-        task_remove_finalizer(l, &node->task, rev, object_parse(l, rev), "orphan");
+        task_remove_finalizer(l, &node->task, rev, life_parse(l, rev), "orphan");
 }
 
 static void sync_foreground(struct lifecycle *l, struct gc_node *node, const struct revision *rev)
 {
     if (node->n_blocking == 0)
-        task_remove_finalizer(l, &node->task, rev, object_parse(l, rev), "foregroundDeletion");
+        task_remove_finalizer(l, &node->task, rev, life_parse(l, rev), "foregroundDeletion");
 }
 
 /* --- deletion --------------------------------------------------------------------------------- */
@@ -165,7 +165,7 @@ void gc_sync(struct lifecycle *l, struct task *task)
     struct gc_node *node = CONTAINER_OF(task, struct gc_node, task);
     if (!node->resource)
         return;
-    struct revision *rev = object_find(l, node->resource, node->namespace, node->name);
+    struct revision *rev = life_find(l, node->resource, node->namespace, node->name);
     if (!rev || !gc_node_is_current(node, rev))
         return; /* the change is yet to be told */
     if (node->deleting && node->orphan)
@@ -176,8 +176,7 @@ void gc_sync(struct lifecycle *l, struct task *task)
         sync_dependent(l, node, rev);
 }
 
-void gc_changed(struct lifecycle *l, const struct store_event *event,
-                const struct object_view *view)
+void gc_changed(struct lifecycle *l, const struct store_event *event, const struct life_view *view)
 {
     if (str_empty(view->uid) || event->after->resource == l->r.events)
         return;

@@ -139,7 +139,7 @@ static uint64_t owners_hash(struct str text)
 
 bool gc_node_is_current(const struct gc_node *node, const struct revision *rev)
 {
-    struct object_view view = object_view_of(rev);
+    struct life_view view = life_view(rev);
     return str_eq(view.uid, node->uid) && owners_hash(view.owners) == node->owners_hash;
 }
 
@@ -189,10 +189,10 @@ static bool has_finalizer(struct lifecycle *l, struct str text, const char *name
 {
     struct json_value list;
     return !str_empty(text) && json_parse(text, 0, &l->scratch, &list, NULL) == 0 &&
-           list_has(&list, name);
+           life_list_has(&list, name);
 }
 
-void gc_graph_put(struct lifecycle *l, const struct revision *rev, const struct object_view *view)
+void gc_graph_put(struct lifecycle *l, const struct revision *rev, const struct life_view *view)
 {
     struct gc_node *node = need_node(l, view->uid);
     bool is_new = !node->resource;
@@ -213,7 +213,7 @@ void gc_graph_put(struct lifecycle *l, const struct revision *rev, const struct 
         mark_dependents(l, node); /* that were seen first: is it what they refer to? */
 }
 
-void gc_graph_remove(struct lifecycle *l, const struct object_view *view)
+void gc_graph_remove(struct lifecycle *l, const struct life_view *view)
 {
     struct gc_node *node = gc_node_find(l, view->uid);
     if (!node)

@@ -54,8 +54,8 @@ struct gc_node *gc_node_find(const struct lifecycle *l, struct str uid);
 /* Whether the node's references are those of this revision. */
 bool gc_node_is_current(const struct gc_node *node, const struct revision *rev);
 /* The object was added or changed. Marks what must be looked at. */
-void gc_graph_put(struct lifecycle *l, const struct revision *rev, const struct object_view *view);
-void gc_graph_remove(struct lifecycle *l, const struct object_view *view);
+void gc_graph_put(struct lifecycle *l, const struct revision *rev, const struct life_view *view);
+void gc_graph_remove(struct lifecycle *l, const struct life_view *view);
 void gc_graph_release(struct lifecycle *l);
 
 #endif

@@ -121,7 +121,7 @@ struct lifecycle *lifecycle_free(struct lifecycle *l)
 
 void lifecycle_changed(struct lifecycle *l, const struct store_event *event)
 {
-    struct object_view view = object_view_of(event->after);
+    struct life_view view = life_view(event->after);
     arena_reset(&l->scratch);
     gc_changed(l, event, &view);
     namespace_changed(l, event, &view);

@@ -85,63 +85,62 @@ void task_end(struct lifecycle *l, struct named_task *task);
 
 /* --- writes.c --------------------------------------------------------------------------------- */
 
-struct target {
+struct life_target {
     const struct resource *resource;
     struct str namespace, name;
 };
-struct target target_of(const struct revision *rev);
+struct life_target life_target(const struct revision *rev);
 
 /* Sends l->body. The task has one write more under way. */
 void task_write(struct lifecycle *l, struct task *task, enum writer_verb verb,
-                const struct target *target, const char *subresource);
+                const struct life_target *target, const char *subresource);
 /* Of the object with this uid; policy "": that of the server; exact: of this version only. */
 void task_delete(struct lifecycle *l, struct task *task, const struct revision *rev,
                  const char *policy, bool exact);
 /* l->body: the beginning of a merge patch of that version, inside of "metadata". */
-void patch_begin(struct lifecycle *l, const struct revision *rev);
+void life_patch(struct lifecycle *l, const struct revision *rev);
 /* A merge patch without one of the finalizers; `object` is the tree of rev. */
 void task_remove_finalizer(struct lifecycle *l, struct task *task, const struct revision *rev,
                            const struct json_value *object, const char *finalizer);
-struct event_text {
+struct life_event {
     const char *type, *reason, *component;
     struct str message;
 };
 /* An Event about the object. */
-void send_event(struct lifecycle *l, const struct target *about, struct str uid,
-                const struct event_text *text);
+void life_event(struct lifecycle *l, const struct life_target *about, struct str uid,
+                const struct life_event *text);
 
 /* --- objects.c -------------------------------------------------------------------------------- */
 
 /* What every controller looks at; texts of the revision. */
-struct object_view {
+struct life_view {
     struct str uid, deletion;      /* deletionTimestamp; empty: none */
     struct str owners, finalizers; /* JSON; empty: none */
 };
-struct object_view object_view_of(const struct revision *rev);
+struct life_view life_view(const struct revision *rev);
 /* The current object; NULL if there is none. */
-struct revision *object_find(const struct lifecycle *l, const struct resource *resource,
-                             struct str namespace, struct str name);
+struct revision *life_find(const struct lifecycle *l, const struct resource *resource,
+                           struct str namespace, struct str name);
 /* Its tree, in l->scratch. */
-struct json_value *object_parse(struct lifecycle *l, const struct revision *rev);
-bool object_is_deleting(const struct json_value *object);
-bool list_has(const struct json_value *list, const char *text);
-struct str time_text(struct lifecycle *l, int64_t at);
+struct json_value *life_parse(struct lifecycle *l, const struct revision *rev);
+bool life_is_deleting(const struct json_value *object);
+bool life_list_has(const struct json_value *list, const char *text);
+struct str life_time(struct lifecycle *l, int64_t at);
 /* The item of status.conditions with this type; NULL if there is none. */
-struct json_value *condition_find(struct json_value *object, const char *type);
+struct json_value *life_condition(struct json_value *object, const char *type);
 
 /* --- the controllers -------------------------------------------------------------------------- */
 
-void gc_changed(struct lifecycle *l, const struct store_event *event,
-                const struct object_view *view);
+void gc_changed(struct lifecycle *l, const struct store_event *event, const struct life_view *view);
 void gc_sync(struct lifecycle *l, struct task *task);
 void gc_release(struct lifecycle *l, struct task *task);
 
 void namespace_changed(struct lifecycle *l, const struct store_event *event,
-                       const struct object_view *view);
+                       const struct life_view *view);
 void namespace_sync(struct lifecycle *l, struct task *task);
 
 void accounts_changed(struct lifecycle *l, const struct store_event *event,
-                      const struct object_view *view);
+                      const struct life_view *view);
 void account_sync(struct lifecycle *l, struct task *task);
 void root_ca_sync(struct lifecycle *l, struct task *task);
 void token_sync(struct lifecycle *l, struct task *task);

@@ -50,7 +50,7 @@ static struct json_value condition_make(struct lifecycle *l, size_t i, struct st
     bool failed = !str_empty(failure);
     json_set(&c, STR("type"), json_text(str_of(text->type)), a);
     json_set(&c, STR("status"), json_text(failed ? STR("True") : STR("False")), a);
-    json_set(&c, STR("lastTransitionTime"), json_text(time_text(l, l->queue.now)), a);
+    json_set(&c, STR("lastTransitionTime"), json_text(life_time(l, l->queue.now)), a);
     json_set(&c, STR("reason"), json_text(str_of(failed ? text->failure : text->reason)), a);
     json_set(&c, STR("message"), json_text(failed ? failure : str_of(text->message)), a);
     return c;
@@ -65,7 +65,7 @@ static bool same_text(const struct json_value *a, const struct json_value *b, co
 static bool set_condition(struct lifecycle *l, struct json_value *object, size_t i,
                           struct str failure)
 {
-    struct json_value *old = condition_find(object, condition_texts[i].type);
+    struct json_value *old = life_condition(object, condition_texts[i].type);
     struct json_value c = condition_make(l, i, failure);
     if (!old) {
         struct json_value *status = json_set_object(object, STR("status"), &l->scratch);
@@ -108,7 +108,7 @@ static bool write_conditions(struct lifecycle *l, struct named_task *task,
                              struct content *content)
 {
     struct str failures[N_CONDITIONS] = {0};
-    struct target target = target_of(rev);
+    struct life_target target = life_target(rev);
     bool changed = false;
     failures[CONTENT] = content->failure;
     failures[REMAINING] = joined(l, "Some resources are remaining: ", &content->kinds);
@@ -118,7 +118,7 @@ static bool write_conditions(struct lifecycle *l, struct named_task *task,
         changed |= set_condition(l, object, i, failures[i]);
     if (!changed)
         return false;
-    patch_begin(l, rev);
+    life_patch(l, rev);
     buf_add_cstr(&l->body, "},\"status\":{\"conditions\":");
     json_write(json_at(object, "status.conditions"), &l->body);
     buf_add_cstr(&l->body, "}}");
@@ -150,7 +150,7 @@ static void count_finalizers(struct lifecycle *l, struct content *content, struc
 /* Seconds until the pods should be gone; 0: they should be gone by now. */
 static int64_t grace_left(struct lifecycle *l, const struct revision *pod, int64_t deleted_at)
 {
-    struct json_value *object = object_parse(l, pod);
+    struct json_value *object = life_parse(l, pod);
     struct str phase = json_text_at(object, "status.phase");
     int64_t grace = json_int_at(object, "spec.terminationGracePeriodSeconds", 0);
     if (str_is(phase, "Succeeded") || str_is(phase, "Failed"))
@@ -170,7 +170,7 @@ static void delete_all(struct lifecycle *l, struct named_task *task, const struc
     int64_t estimate = 0;
     store_range_init(&range, snapshot, r, task->name, NULL);
     while ((rev = store_range_next(&range))) {
-        struct object_view view = object_view_of(rev);
+        struct life_view view = life_view(rev);
         n++;
         if (str_empty(view.deletion)) {
             task_delete(l, &task->task, rev, "Background", false);
@@ -232,7 +232,7 @@ static void finalize(struct lifecycle *l, struct named_task *task, const struct 
 {
     struct json_value *spec = json_set_object(object, STR("spec"), &l->scratch);
     struct json_value *list = json_set_array(spec, STR("finalizers"), &l->scratch);
-    struct target target = target_of(rev);
+    struct life_target target = life_target(rev);
     for (size_t i = list->n; i-- > 0;)
         if (list->items[i].kind == JSON_STRING && str_is(list->items[i].text, FINALIZER))
             json_remove_item(list, i);
@@ -244,14 +244,14 @@ static void finalize(struct lifecycle *l, struct named_task *task, const struct 
 void namespace_sync(struct lifecycle *l, struct task *t)
 {
     struct named_task *task = CONTAINER_OF(t, struct named_task, task);
-    struct revision *rev = object_find(l, l->r.namespaces, STR(""), task->name);
+    struct revision *rev = life_find(l, l->r.namespaces, STR(""), task->name);
     struct content content = {.kinds = json_array(), .finalizers = json_array()};
     struct timestamp deleted;
     if (!rev)
         return;
-    struct json_value *object = object_parse(l, rev);
+    struct json_value *object = life_parse(l, rev);
     if (!timestamp_parse(json_text_at(object, "metadata.deletionTimestamp"), &deleted) ||
-        !list_has(json_at(object, "spec.finalizers"), FINALIZER))
+        !life_list_has(json_at(object, "spec.finalizers"), FINALIZER))
         return;
     delete_content(l, task, timestamp_ns(deleted), &content);
     work_cost(&l->queue, &t->work, content.n);
@@ -277,7 +277,7 @@ static void terminating(struct lifecycle *l, struct str name)
 }
 
 void namespace_changed(struct lifecycle *l, const struct store_event *event,
-                       const struct object_view *view)
+                       const struct life_view *view)
 {
     const struct revision *rev = event->after;
     if (rev->resource == l->r.namespaces) {

@@ -9,7 +9,7 @@ static struct str unquoted(struct str value)
 
 static bool on_meta(void *ctx, struct str name, struct str value)
 {
-    struct object_view *view = ctx;
+    struct life_view *view = ctx;
     if (str_is(name, "uid"))
         view->uid = unquoted(value);
     else if (str_is(name, "deletionTimestamp"))
@@ -29,21 +29,21 @@ static bool on_top(void *ctx, struct str name, struct str value)
 }
 
 /* Every change passes here: the text is skimmed, not parsed. */
-struct object_view object_view_of(const struct revision *rev)
+struct life_view life_view(const struct revision *rev)
 {
-    struct object_view view = {0};
+    struct life_view view = {0};
     int r = json_each_member(rev->text, on_top, &view, NULL);
     (void)r; /* the registry stores JSON only */
     return view;
 }
 
-struct revision *object_find(const struct lifecycle *l, const struct resource *resource,
-                             struct str namespace, struct str name)
+struct revision *life_find(const struct lifecycle *l, const struct resource *resource,
+                           struct str namespace, struct str name)
 {
     return resource ? store_get(l->options.store, resource, namespace, name) : NULL;
 }
 
-struct json_value *object_parse(struct lifecycle *l, const struct revision *rev)
+struct json_value *life_parse(struct lifecycle *l, const struct revision *rev)
 {
     struct json_value *tree = arena_new(&l->scratch, struct json_value);
     int r = json_parse(rev->text, 0, &l->scratch, tree, NULL);
@@ -52,12 +52,12 @@ struct json_value *object_parse(struct lifecycle *l, const struct revision *rev)
     return tree;
 }
 
-bool object_is_deleting(const struct json_value *object)
+bool life_is_deleting(const struct json_value *object)
 {
     return !str_empty(json_text_at(object, "metadata.deletionTimestamp"));
 }
 
-bool list_has(const struct json_value *list, const char *text)
+bool life_list_has(const struct json_value *list, const char *text)
 {
     for (size_t i = 0; list && list->kind == JSON_ARRAY && i < list->n; i++)
         if (list->items[i].kind == JSON_STRING && str_is(list->items[i].text, text))
@@ -65,7 +65,7 @@ bool list_has(const struct json_value *list, const char *text)
     return false;
 }
 
-struct str time_text(struct lifecycle *l, int64_t at)
+struct str life_time(struct lifecycle *l, int64_t at)
 {
     struct buf text = BUF_INIT;
     timestamp_format(timestamp_of(at), 0, &text);
@@ -74,7 +74,7 @@ struct str time_text(struct lifecycle *l, int64_t at)
     return copy;
 }
 
-struct json_value *condition_find(struct json_value *object, const char *type)
+struct json_value *life_condition(struct json_value *object, const char *type)
 {
     struct json_value *status = json_member(object, STR("status"));
     struct json_value *list = status ? json_member(status, STR("conditions")) : NULL;

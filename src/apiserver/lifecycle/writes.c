@@ -2,13 +2,13 @@
 /* What the controllers write. */
 #include "apiserver/lifecycle/lifecycle_internal.h"
 
-struct target target_of(const struct revision *rev)
+struct life_target life_target(const struct revision *rev)
 {
-    return (struct target){rev->resource, rev->namespace, rev->name};
+    return (struct life_target){rev->resource, rev->namespace, rev->name};
 }
 
 static struct writer_request request_of(struct lifecycle *l, enum writer_verb verb,
-                                        const struct target *target)
+                                        const struct life_target *target)
 {
     return (struct writer_request){.verb = verb,
                                    .group = target->resource->group,
@@ -19,7 +19,7 @@ static struct writer_request request_of(struct lifecycle *l, enum writer_verb ve
 }
 
 void task_write(struct lifecycle *l, struct task *task, enum writer_verb verb,
-                const struct target *target, const char *subresource)
+                const struct life_target *target, const char *subresource)
 {
     struct writer_request request = request_of(l, verb, target);
     request.subresource = str_of(subresource);
@@ -29,11 +29,11 @@ void task_write(struct lifecycle *l, struct task *task, enum writer_verb verb,
 void task_delete(struct lifecycle *l, struct task *task, const struct revision *rev,
                  const char *policy, bool exact)
 {
-    struct target target = target_of(rev);
+    struct life_target target = life_target(rev);
     buf_clear(&l->body);
     buf_add_cstr(&l->body, "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
                            "\"preconditions\":{\"uid\":");
-    json_write_str(&l->body, object_view_of(rev).uid);
+    json_write_str(&l->body, life_view(rev).uid);
     if (exact)
         buf_add_printf(&l->body, ",\"resourceVersion\":\"%llu\"", (unsigned long long)rev->version);
     buf_add_char(&l->body, '}');
@@ -43,7 +43,7 @@ void task_delete(struct lifecycle *l, struct task *task, const struct revision *
     task_write(l, task, WRITER_DELETE, &target, "");
 }
 
-void patch_begin(struct lifecycle *l, const struct revision *rev)
+void life_patch(struct lifecycle *l, const struct revision *rev)
 {
     buf_clear(&l->body);
     buf_add_printf(&l->body, "{\"metadata\":{\"resourceVersion\":\"%llu\"",
@@ -54,9 +54,9 @@ void task_remove_finalizer(struct lifecycle *l, struct task *task, const struct 
                            const struct json_value *object, const char *finalizer)
 {
     struct json_items list = json_items_at(object, "metadata.finalizers");
-    struct target target = target_of(rev);
+    struct life_target target = life_target(rev);
     size_t n = 0;
-    patch_begin(l, rev);
+    life_patch(l, rev);
     buf_add_cstr(&l->body, ",\"finalizers\":");
     size_t at = l->body.n;
     for (size_t i = 0; i < list.n; i++) {
@@ -69,14 +69,14 @@ void task_remove_finalizer(struct lifecycle *l, struct task *task, const struct 
     task_write(l, task, WRITER_PATCH_MERGE, &target, "");
 }
 
-void send_event(struct lifecycle *l, const struct target *about, struct str uid,
-                const struct event_text *text)
+void life_event(struct lifecycle *l, const struct life_target *about, struct str uid,
+                const struct life_event *text)
 {
     struct arena *a = &l->scratch;
     struct str namespace = str_empty(about->namespace) ? STR("default") : about->namespace;
     struct str name = arena_printf(a, "%.*s.%llx", STR_ARG(about->name),
                                    (unsigned long long)l->queue.now + ++l->next_event);
-    struct str now = time_text(l, l->queue.now);
+    struct str now = life_time(l, l->queue.now);
     struct json_value event = json_object(), object = json_object();
     if (!l->r.events)
         return;
@@ -102,7 +102,7 @@ void send_event(struct lifecycle *l, const struct target *about, struct str uid,
     json_set(&event, STR("reportingInstance"), json_text(STR("")), a);
     buf_clear(&l->body);
     json_write(&event, &l->body);
-    struct target target = {l->r.events, namespace, name};
+    struct life_target target = {l->r.events, namespace, name};
     struct writer_request request = request_of(l, WRITER_CREATE, &target);
     work_queue_send(&l->queue, &request);
 }
