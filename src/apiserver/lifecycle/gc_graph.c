@@ -4,14 +4,14 @@
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-struct gc_node *gc_node_find(const struct lifecycle *l, struct str uid)
+static struct gc_node *node_find(const struct lifecycle *l, struct str uid)
 {
     return map_get(&l->graph, uid);
 }
 
 static struct gc_node *need_node(struct lifecycle *l, struct str uid)
 {
-    struct gc_node *node = gc_node_find(l, uid);
+    struct gc_node *node = node_find(l, uid);
     if (node)
         return node;
     node = xcalloc(1, sizeof(*node) + uid.n + 1);
@@ -215,7 +215,7 @@ void gc_graph_put(struct lifecycle *l, const struct revision *rev, const struct 
 
 void gc_graph_remove(struct lifecycle *l, const struct life_view *view)
 {
-    struct gc_node *node = gc_node_find(l, view->uid);
+    struct gc_node *node = node_find(l, view->uid);
     if (!node)
         return;
     node->resource = NULL;

@@ -50,7 +50,6 @@ enum gc_owner gc_edge_owner(const struct lifecycle *l, const struct gc_edge *edg
 /* Whether the owner exists in another namespace than the dependent. */
 bool gc_edge_strays(const struct gc_edge *edge);
 
-struct gc_node *gc_node_find(const struct lifecycle *l, struct str uid);
 /* Whether the node's references are those of this revision. */
 bool gc_node_is_current(const struct gc_node *node, const struct revision *rev);
 /* The object was added or changed. Marks what must be looked at. */
