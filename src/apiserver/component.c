@@ -2,6 +2,7 @@
 #include "apiserver/component.h"
 
 #include "apiserver/kubelet/kubelets.h"
+#include "apiserver/lifecycle/lifecycle.h"
 
 /* The calls of a module whose functions are NOUN_free, NOUN_changed, NOUN_run and so on. */
 #define COMPONENT_CALLS(noun)                                                                 \
@@ -44,11 +45,26 @@ static void *make_kubelets(const struct component_options *options)
 static const struct component kubelets_component = {
     .name = "kubelet", .user = "system:node", .make = make_kubelets, COMPONENT_ROW(kubelets)};
 
+/* --- garbage collection, namespaces, service accounts, budgets ------------------------------------ */
+
+COMPONENT_CALLS(lifecycle)
+
+static void *make_lifecycle(const struct component_options *options)
+{
+    return lifecycle_new(&(struct lifecycle_options){.writer = options->writer,
+                                                     .store = options->store,
+                                                     .resources = options->resources,
+                                                     .root_ca = options->ca_pem});
+}
+
+static const struct component lifecycle_component = {.name = "kube-controller-manager",
+                                                     .user = "system:kube-controller-manager",
+                                                     .is_controller = true,
+                                                     .make = make_lifecycle,
+                                                     COMPONENT_ROW(lifecycle)};
+
 /* --- the table -------------------------------------------------------------------------------- */
 
 const struct component *const component_table[] = {
-    &kubelets_component,
-    &volume_component,
-    &aggregation_component,
-    NULL,
+    &kubelets_component, &lifecycle_component, &volume_component, &aggregation_component, NULL,
 };

@@ -15,8 +15,11 @@
 
 struct component_options {
     struct writer writer;
-    struct rbac *rbac; /* lives longer */
-    struct str ca_pem; /* that pods trust; "": none. Lives longer. */
+    /* These live longer. */
+    struct store *store;
+    const struct resources *resources;
+    struct rbac *rbac;
+    struct str ca_pem; /* that pods trust; "": none */
     uint64_t seed;
 };
 

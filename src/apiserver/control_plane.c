@@ -238,6 +238,8 @@ static void make_components(struct control_plane *plane)
         *c = (struct plane_component){.kind = component_table[i], .plane = plane};
         c->self = c->kind->make(&(struct component_options){
             .writer = {.ctx = c, .write = on_write},
+            .store = registry_store(plane->registry),
+            .resources = registry_resources(plane->registry),
             .rbac = plane->rbac,
             .ca_pem = plane->options.ca_pem,
             .seed = plane->options.seed + i,
