@@ -144,7 +144,7 @@ bool virtual_streams(const struct call *c);
 /* The answer is this tree. */
 void call_answer_tree(struct call *c, struct json_value *tree, int code);
 
-/* --- reviews.c, token_request.c ---------------------------------------------------------------------- */
+/* --- reviews.c, token_request.c --------------------------------------------------------------- */
 
 virtual_fn serve_access_review, serve_rules_review, serve_token_review, serve_self_review;
 virtual_fn serve_token_request;

@@ -255,7 +255,7 @@ static bool impersonate_extra(struct call *c, struct api_user *user)
         if (!str_starts(name, prefix))
             continue;
         name = str_slice(name, prefix.n, name.n);
-        if (!url_decode(name, false, &c->arena, &key))
+        if (!route_decode(name, false, &c->arena, &key))
             key = name;
         what.subresource = key;
         ok = may_impersonate(c, &what);

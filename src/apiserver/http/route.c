@@ -1,45 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "apiserver/http/route.h"
 
+#include "net/url.h"
+
 /* --- escapes ---------------------------------------------------------------------------------- */
 
-static int hex_digit(char c)
+bool route_decode(struct str text, bool plus, struct arena *a, struct str *ret_text)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-bool url_decode(struct str text, bool plus, struct arena *a, struct str *ret_text)
-{
-    char *out;
-    size_t n = 0;
+    struct buf out = BUF_INIT;
+    bool ok;
 
     if (str_find(text, '%') == text.n && (!plus || str_find(text, '+') == text.n)) {
         *ret_text = text;
         return true;
     }
-    out = arena_alloc(a, text.n + 1, 1);
-    for (size_t i = 0; i < text.n; i++) {
-        char c = text.p[i];
-
-        if (c == '%') {
-            int high = i + 2 < text.n ? hex_digit(text.p[i + 1]) : -1;
-            int low = i + 2 < text.n ? hex_digit(text.p[i + 2]) : -1;
-
-            if (high < 0 || low < 0)
-                return false;
-            c = (char)(high * 16 + low);
-            i += 2;
-        } else if (plus && c == '+') {
-            c = ' ';
-        }
-        out[n++] = c;
-    }
-    *ret_text = (struct str){out, n};
-    return true;
+    ok = url_decode(text, plus, &out) == 0;
+    if (ok)
+        *ret_text = arena_dup(a, buf_str(&out));
+    buf_release(&out);
+    return ok;
 }
 
 /* --- query parameters ------------------------------------------------------------------------- */
@@ -120,16 +99,12 @@ static void set_param(struct api_query *q, const struct param *p, struct str val
 
 void api_query_parse(struct str query, struct arena *a, struct api_query *ret_query)
 {
-    struct str rest = query, pair;
+    struct str rest = query, key, value;
     unsigned seen = 0;
 
     *ret_query = (struct api_query){.timeout = -1};
-    while (rest.n > 0 && str_split(&rest, '&', &pair)) {
-        size_t equals = str_find(pair, '=');
-        struct str key, value;
-
-        if (!url_decode(str_slice(pair, 0, equals), true, a, &key) ||
-            !url_decode(str_slice(pair, equals + 1, pair.n), true, a, &value))
+    while (url_query_next(&rest, &key, &value)) {
+        if (!route_decode(key, true, a, &key) || !route_decode(value, true, a, &value))
             continue;
         for (size_t i = 0; i < ARRAY_LEN(params); i++) {
             if (!str_is(key, params[i].name) || (seen & 1U << i))
@@ -246,7 +221,7 @@ void api_route_parse(struct str method, struct str path, const struct api_query 
     size_t at;
 
     *r = (struct api_route){.path = path, .verb = lower(method, a)};
-    if (!url_decode(path, false, a, &r->path)) {
+    if (!route_decode(path, false, a, &r->path)) {
         r->bad_path = true;
         return;
     }

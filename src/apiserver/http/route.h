@@ -30,7 +30,7 @@ struct api_query {
 
 void api_query_parse(struct str query, struct arena *a, struct api_query *ret_query);
 /* "a%2Fb" → "a/b". False if an escape is not valid. plus: '+' is a space. */
-bool url_decode(struct str text, bool plus, struct arena *a, struct str *ret_text);
+bool route_decode(struct str text, bool plus, struct arena *a, struct str *ret_text);
 
 struct api_route {
     struct str path; /* decoded */
