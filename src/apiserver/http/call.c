@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A request from its head to its answer: limits, authorization, routing. */
+#include "apiserver/http/api_server_internal.h"
+
+#define NOT_FOUND_TEXT "404 page not found\n"
+#define TOO_MANY       "Too many requests, please try again later.\n"
+
+/* --- lifetime --------------------------------------------------------------------------------- */
+
+static void leave(struct call *c)
+{
+    if (!c->inflight)
+        return;
+    c->inflight = false;
+    c->server->n_inflight--;
+    if (c->anonymous)
+        c->server->n_anonymous--;
+}
+
+void call_free(struct call *c)
+{
+    leave(c);
+    registry_response_release(&c->response);
+    buf_release(&c->body);
+    arena_release(&c->arena);
+    free(c);
+}
+
+static void on_gone(struct http_exchange *x)
+{
+    struct call *c = x->user;
+
+    c->x = NULL;
+    http_abort(x);
+    if (!c->held)
+        call_free(c);
+}
+
+struct str make_uuid(struct rand *rand, struct arena *a)
+{
+    uint64_t high = rand_u64(rand), low = rand_u64(rand);
+
+    return arena_printf(a, "%08x-%04x-4%03x-%04x-%012llx", (unsigned)(high >> 32),
+                        (unsigned)(high >> 16) & 0xffff, (unsigned)high & 0xfff,
+                        ((unsigned)(low >> 48) & 0x3fff) | 0x8000,
+                        (unsigned long long)(low & 0xffffffffffff));
+}
+
+static struct call *call_new(struct api_server *s, struct http_exchange *x)
+{
+    struct call *c = xnew(struct call);
+
+    arena_init(&c->arena, 1024);
+    c->server = s;
+    c->x = x;
+    c->now = time_wall();
+    x->user = c;
+    x->on_gone = on_gone;
+    c->audit_id = http_headers_get(&x->headers, "audit-id");
+    if (str_empty(c->audit_id))
+        c->audit_id = make_uuid(&s->rand, &c->arena);
+    api_query_parse(x->query, &c->arena, &c->query);
+    api_route_parse(x->method, x->path, &c->query, &c->arena, &c->route);
+    return c;
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+void call_refuse(struct call *c)
+{
+    c->writes = false;
+    call_finish(c);
+}
+
+void call_answer_tree(struct call *c, struct json_value *tree, int code)
+{
+    c->response.tree = tree;
+    c->response.code = code;
+    call_finish(c);
+}
+
+void call_finish(struct call *c)
+{
+    struct api_server *s = c->server;
+
+    if (!s->dirty) {
+        call_answer(c, NULL);
+        return;
+    }
+    c->held = true;
+    c->next = NULL;
+    *s->held_end = c;
+    s->held_end = &c->next;
+    server_flush_soon(s);
+}
+
+void call_answer(struct call *c, const struct api_status *failure)
+{
+    int code = c->response.status.code;
+
+    c->held = false;
+    if (failure && c->writes && !code)
+        code = failure->code;
+    else
+        failure = NULL;
+    server_metrics_count(c, code ? code : c->content_type.n ? c->code : c->response.code);
+    if (!c->x) {
+        call_free(c);
+        return;
+    }
+    if (failure)
+        answer_status(c, failure);
+    else if (code)
+        answer_status(c, &c->response.status);
+    else if (c->content_type.n)
+        answer_text(c, c->code, c->content_type, buf_str(&c->body));
+    else if (c->response.snapshot)
+        answer_list(c);
+    else
+        answer_object(c);
+}
+
+/* --- access ----------------------------------------------------------------------------------- */
+
+struct access_attributes call_attributes(const struct call *c)
+{
+    const struct api_route *r = &c->route;
+
+    if (!r->is_resource)
+        return (struct access_attributes){.verb = r->verb, .path = r->path};
+    return (struct access_attributes){.verb = r->verb,
+                                      .group = r->group,
+                                      .version = r->version,
+                                      .resource = r->plural,
+                                      .subresource = r->subresource,
+                                      .namespace = r->namespace,
+                                      .name = r->name};
+}
+
+bool call_allows(struct call *c, const struct api_user *user, const struct access_attributes *what,
+                 struct str *ret_why)
+{
+    *ret_why = STR("");
+    return !c->server->options.rbac ||
+           rbac_allows(c->server->options.rbac, user, what, &c->arena, ret_why);
+}
+
+static bool authorize(struct call *c)
+{
+    struct access_attributes what = call_attributes(c);
+    struct api_status *s = &c->response.status;
+    struct str why;
+    struct resource r = {.group = what.group, .plural = what.resource};
+
+    if (call_allows(c, &c->user, &what, &why))
+        return true;
+    status_forbidden(s, &r, what.name, access_forbidden_text(&c->user, &what, why, &c->arena),
+                     &c->arena);
+    return false;
+}
+
+/* --- resources -------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    enum resource_verb bit;
+    enum api_verb verb;
+} verbs[] = {
+    {"get", VERB_GET, API_GET},
+    {"list", VERB_LIST, API_LIST},
+    {"watch", VERB_WATCH, API_LIST},
+    {"create", VERB_CREATE, API_CREATE},
+    {"update", VERB_UPDATE, API_UPDATE},
+    {"patch", VERB_PATCH, API_PATCH_MERGE},
+    {"delete", VERB_DELETE, API_DELETE},
+    {"deletecollection", VERB_DELETE_COLLECTION, API_DELETE_COLLECTION},
+};
+
+static bool is_collection(const struct call *c)
+{
+    return str_is(c->route.verb, "list") || (str_is(c->route.verb, "watch") && c->query.watch) ||
+           str_is(c->route.verb, "deletecollection");
+}
+
+/* The path of a resource that exists: the right scope, a known subresource. */
+static bool path_fits(const struct call *c)
+{
+    const struct api_route *r = &c->route;
+    const struct subresource *sub = NULL;
+    bool of_namespace = str_is(r->plural, "namespaces") && str_empty(r->group);
+
+    if (!c->resource->namespaced && !str_empty(r->namespace) && !of_namespace)
+        return false;
+    if (c->resource->namespaced && str_empty(r->namespace) && !str_empty(r->name) &&
+        !is_collection(c))
+        return false;
+    if (!str_empty(r->subresource)) {
+        sub = resource_subresource(c->resource, r->subresource);
+        if (!sub)
+            return false;
+    }
+    return str_empty(r->rest) || (sub && str_is(r->subresource, "proxy"));
+}
+
+static bool verb_fits(struct call *c)
+{
+    const struct api_route *r = &c->route;
+    unsigned allowed = c->resource->verbs;
+
+    if (!str_empty(r->subresource))
+        allowed = resource_subresource(c->resource, r->subresource)->verbs;
+    for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+        if (!str_is(r->verb, verbs[i].name))
+            continue;
+        c->request.verb = verbs[i].verb;
+        if (verbs[i].bit == VERB_CREATE && c->resource->namespaced && str_empty(r->namespace))
+            return false;
+        if (verbs[i].bit == VERB_CREATE && !str_empty(r->name) && str_empty(r->subresource))
+            return false;
+        if (verbs[i].bit == VERB_UPDATE && str_empty(r->name))
+            return false;
+        return allowed & verbs[i].bit;
+    }
+    return false;
+}
+
+/* Upstream's words for go-restful's 404 and 405. */
+void call_refuse_path(struct call *c, int code)
+{
+    status_of(&c->response.status, code, &c->arena, "%s",
+              code == 404 ? "the server could not find the requested resource"
+                          : "the server does not allow this method on the requested resource");
+    call_refuse(c);
+}
+
+void call_refuse_page(struct call *c)
+{
+    c->code = 404;
+    c->content_type = STR("text/plain; charset=utf-8");
+    buf_add_cstr(&c->body, NOT_FOUND_TEXT);
+    call_finish(c);
+}
+
+static void fill_request(struct call *c)
+{
+    const struct api_query *q = &c->query;
+    struct api_request *req = &c->request;
+
+    req->resource = c->resource;
+    req->subresource = c->route.subresource;
+    req->namespace = c->resource->namespaced ? c->route.namespace : STR("");
+    req->name = is_collection(c) ? STR("") : c->route.name;
+    req->user = c->user.name;
+    req->force = q->force;
+    req->label_selector = q->label_selector;
+    req->field_selector = q->field_selector;
+    req->resource_version = q->resource_version;
+    req->resource_version_match = q->resource_version_match;
+    req->continue_token = q->continue_token;
+    req->limit = q->limit;
+    req->now = c->now;
+    req->arena = &c->arena;
+}
+
+static void on_body(struct http_exchange *x, int code)
+{
+    struct call *c = x->user;
+
+    if (code == -EMSGSIZE) {
+        status_of(&c->response.status, 413, &c->arena, "limit is %llu",
+                  (unsigned long long)MAX_BODY);
+        call_refuse(c);
+        return;
+    }
+    call_serve_body(c);
+}
+
+static void serve_resource(struct call *c)
+{
+    struct api_server *s = c->server;
+    bool watch = c->route.is_watch;
+
+    c->resource = resources_find(s->resources, c->route.group, c->route.version, c->route.plural);
+    if (!c->resource && !resources_has_group(s->resources, c->route.group, c->route.version)) {
+        call_refuse_page(c);
+        return;
+    }
+    if (!c->resource || !path_fits(c)) {
+        call_refuse_path(c, 404);
+        return;
+    }
+    if (!verb_fits(c)) {
+        call_refuse_path(c, 405);
+        return;
+    }
+    fill_request(c);
+    if (!call_negotiate(c, watch)) {
+        call_refuse(c);
+        return;
+    }
+    if (watch)
+        watches_start(s->watches, c);
+    else if (c->request.verb == API_GET || c->request.verb == API_LIST)
+        call_serve_body(c);
+    else
+        http_read_body(c->x, MAX_BODY, on_body);
+}
+
+/* --- limits ----------------------------------------------------------------------------------- */
+
+static bool enter(struct call *c)
+{
+    struct api_server *s = c->server;
+
+    if (!c->route.is_watch && (s->n_inflight >= s->options.max_inflight ||
+                               (c->anonymous && s->n_anonymous >= s->options.max_anonymous)))
+        return false;
+    if (c->route.is_watch && watches_count(s->watches) >= s->options.max_watches)
+        return false;
+    c->inflight = true;
+    s->n_inflight++;
+    if (c->anonymous)
+        s->n_anonymous++;
+    return true;
+}
+
+static void refuse_many(struct call *c)
+{
+    struct http_header headers[] = {HTTP_HEADER("Retry-After", STR("1")),
+                                    HTTP_HEADER("Content-Type", STR("text/plain; charset=utf-8"))};
+
+    server_metrics_count(c, 429);
+    http_respond(c->x, 429, headers, ARRAY_LEN(headers), STR(TOO_MANY));
+    call_free(c);
+}
+
+void call_handle(void *ctx, struct http_exchange *x)
+{
+    struct call *c = call_new(ctx, x);
+
+    if (!call_authenticate(c)) {
+        call_refuse(c);
+        return;
+    }
+    if (!c->anonymous)
+        http_authenticated(x);
+    if (!enter(c)) {
+        refuse_many(c);
+        return;
+    }
+    if (!call_impersonate(c) || !authorize(c)) {
+        call_refuse(c);
+        return;
+    }
+    if (c->route.bad_path)
+        call_refuse_path(c, 404);
+    else if (c->route.is_resource)
+        serve_resource(c);
+    else
+        call_page(c);
+}
