@@ -42,11 +42,6 @@ static void on_flush(struct loop_task *task)
     arena_release(&a);
 }
 
-void server_flush_soon(struct api_server *s)
-{
-    loop_task_schedule(s->loop, &s->flush);
-}
-
 void api_server_changed(struct api_server *s, const struct store_event *event)
 {
     s->dirty = true;

@@ -66,7 +66,7 @@ struct api_server {
     struct loop_task flush;
     bool dirty; /* something is not committed */
     struct call *held, **held_end;
-    size_t n_inflight, n_anonymous;
+    size_t n_inflight, n_anonymous, n_watches;
     struct watches *watches;
     struct metrics *metrics, *own_metrics;
     struct metric_family *families[8];
@@ -76,13 +76,16 @@ struct api_server {
 /* --- api_server.c ----------------------------------------------------------------------------- */
 
 /* Commits, answers what is held and tells the watches, before the loop waits again. */
-void server_flush_soon(struct api_server *s);
+static inline void server_flush_soon(struct api_server *s)
+{
+    loop_task_schedule(s->loop, &s->flush);
+}
 
 /* --- call.c ----------------------------------------------------------------------------------- */
 
 /* A random one. */
 struct str make_uuid(struct rand *rand, struct arena *a);
-void call_handle(void *ctx, struct http_exchange *x);
+struct call *call_new(struct api_server *s, struct http_exchange *x);
 /* Ends the call; its exchange has ended or belongs to a watch. */
 void call_free(struct call *c);
 /* The call has its answer: it is sent now, or after the next commit. */
@@ -91,6 +94,8 @@ void call_finish(struct call *c);
 void call_answer(struct call *c, const struct api_status *failure);
 /* The status of the response is the answer. */
 void call_refuse(struct call *c);
+/* The answer is this tree. */
+void call_answer_tree(struct call *c, struct json_value *tree, int code);
 /* 404 or 405 of a path that no resource has. */
 void call_refuse_path(struct call *c, int code);
 /* 404 page not found. */
@@ -98,7 +103,10 @@ void call_refuse_page(struct call *c);
 /* Whether the user may do this. */
 bool call_allows(struct call *c, const struct api_user *user, const struct access_attributes *what,
                  struct str *ret_why);
-struct access_attributes call_attributes(const struct call *c);
+
+/* --- dispatch.c ------------------------------------------------------------------------------- */
+
+http_handle_fn call_handle;
 
 /* --- authn.c ---------------------------------------------------------------------------------- */
 
@@ -141,8 +149,6 @@ typedef void virtual_fn(struct call *c);
 virtual_fn *virtual_find(const struct call *c);
 /* Whether it has no body to read: exec, proxy. */
 bool virtual_streams(const struct call *c);
-/* The answer is this tree. */
-void call_answer_tree(struct call *c, struct json_value *tree, int code);
 
 /* --- reviews.c, token_request.c --------------------------------------------------------------- */
 
@@ -153,7 +159,6 @@ virtual_fn serve_token_request;
 
 struct watches *watches_new(struct api_server *s);
 struct watches *watches_free(struct watches *w);
-size_t watches_count(const struct watches *w);
 /* Makes a watch of the call. */
 void watches_start(struct watches *w, struct call *c);
 /* There may be events of this resource. */

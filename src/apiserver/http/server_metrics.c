@@ -91,7 +91,7 @@ void server_metrics_update(struct api_server *s)
 
     arena_init(&a, 0);
     metric_set(metric_with(s->families[INFLIGHT], all), (double)s->n_inflight);
-    metric_set(metric_with(s->families[LONG_RUNNING], watch), (double)watches_count(s->watches));
+    metric_set(metric_with(s->families[LONG_RUNNING], watch), (double)s->n_watches);
     while ((r = resources_next(s->resources, r))) {
         struct str name[] = {resource_qualified(r, &a)};
 

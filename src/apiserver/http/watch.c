@@ -8,12 +8,36 @@
 
 /* --- the list of watches ---------------------------------------------------------------------- */
 
+static void want(struct watch *w)
+{
+    w->wanted = true;
+    w->feed->wanted = true;
+    server_flush_soon(w->all->server);
+}
+
+static void on_bookmark(struct loop_timer *timer)
+{
+    struct watches *all = CONTAINER_OF(timer, struct watches, bookmarks);
+
+    map_each (e, &all->feeds) {
+        struct feed *feed = e->value;
+
+        for (size_t i = 0; i < feed->n; i++)
+            if (feed->v[i]->bookmarks) {
+                feed->v[i]->bookmark_due = true;
+                want(feed->v[i]);
+            }
+    }
+    if (all->server->n_watches > 0)
+        loop_timer_set(timer, all->server->options.bookmark_period);
+}
+
 struct watches *watches_new(struct api_server *s)
 {
     struct watches *all = xnew(struct watches);
 
     all->server = s;
-    loop_timer_init(&all->bookmarks, s->loop, watches_bookmark);
+    loop_timer_init(&all->bookmarks, s->loop, on_bookmark);
     return all;
 }
 
@@ -37,7 +61,7 @@ static void unlink_watch(struct watch *w)
     feed->v[w->at] = vec_last(feed);
     feed->v[w->at]->at = w->at;
     (void)vec_pop(feed);
-    w->all->n--;
+    w->all->server->n_watches--;
 }
 
 /* The exchange has ended. */
@@ -79,11 +103,6 @@ struct watches *watches_free(struct watches *all)
     return NULL;
 }
 
-size_t watches_count(const struct watches *all)
-{
-    return all->n;
-}
-
 void watches_end(struct watches *all)
 {
     map_each (e, &all->feeds) {
@@ -104,13 +123,6 @@ void watches_changed(struct watches *all, const struct resource *stored)
 }
 
 /* --- one watch -------------------------------------------------------------------------------- */
-
-static void want(struct watch *w)
-{
-    w->wanted = true;
-    w->feed->wanted = true;
-    server_flush_soon(w->all->server);
-}
 
 static void on_gone(struct http_exchange *x)
 {
@@ -133,23 +145,6 @@ static void on_drain(struct http_exchange *x)
 static void on_end(struct loop_timer *timer)
 {
     watch_end(CONTAINER_OF(timer, struct watch, end));
-}
-
-void watches_bookmark(struct loop_timer *timer)
-{
-    struct watches *all = CONTAINER_OF(timer, struct watches, bookmarks);
-
-    map_each (e, &all->feeds) {
-        struct feed *feed = e->value;
-
-        for (size_t i = 0; i < feed->n; i++)
-            if (feed->v[i]->bookmarks) {
-                feed->v[i]->bookmark_due = true;
-                want(feed->v[i]);
-            }
-    }
-    if (all->n > 0)
-        loop_timer_set(timer, all->server->options.bookmark_period);
 }
 
 static int64_t duration_of(struct watches *all, const struct call *c)
@@ -287,7 +282,7 @@ void watches_start(struct watches *all, struct call *c)
     take_position(w, c, version);
     w->at = w->feed->n;
     vec_push(w->feed, w);
-    all->n++;
+    all->server->n_watches++;
     if (!loop_timer_pending(&all->bookmarks))
         loop_timer_set(&all->bookmarks, all->server->options.bookmark_period);
     loop_timer_set(&w->end, duration_of(all, c));

@@ -50,13 +50,11 @@ struct watch {
 struct watches {
     struct api_server *server;
     struct map feeds; /* by address of the resource */
-    size_t n;
     struct loop_timer bookmarks;
     struct buf out;
     struct form_cache *cache; /* of the delivery that is under way */
 };
 
-void watches_bookmark(struct loop_timer *timer);
 /* Ends the exchange; frees the watch unless it is busy. */
 void watch_end(struct watch *w);
 void watch_free(struct watch *w);
