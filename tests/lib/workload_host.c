@@ -253,6 +253,7 @@ void host_begin(struct host *h)
     *h = (struct host){.now = (int64_t)1700000000 * NSEC_PER_SEC};
     arena_init(&h->arena, 0);
     arena_init(&h->request, 0);
+    h->trace = getenv("HOST_TRACE");
     struct registry_options options = {
         .store = {.changed = changed, .ctx = h}, .seed = 7, .without_admission = true};
     h->reg = registry_new(&options);
