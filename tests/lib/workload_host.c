@@ -221,9 +221,35 @@ static void add_load(struct host *h, struct str node, int by)
         map_del(&h->load, node);
 }
 
-static void changed(void *ctx, const struct store_event *event)
+/* With the field that kubelets read, if the registry does not index it. */
+static struct revision *with_node(struct revision *rev)
+{
+    struct json_value tree;
+    struct arena a;
+    if (!rev || rev->n_fields || !str_is(rev->resource->plural, "pods"))
+        return rev ? revision_ref(rev) : NULL;
+    arena_init(&a, 0);
+    if (json_parse(rev->text, 0, &a, &tree, NULL) < 0)
+        abort();
+    struct store_pair field = {STR("spec.nodeName"), json_text_at(&tree, "spec.nodeName")};
+    struct revision *copy = revision_new(&(struct revision_source){.resource = rev->resource,
+                                                                   .namespace = rev->namespace,
+                                                                   .name = rev->name,
+                                                                   .version = rev->version,
+                                                                   .text = rev->text,
+                                                                   .labels = rev->labels,
+                                                                   .n_labels = rev->n_labels,
+                                                                   .fields = &field,
+                                                                   .n_fields = 1});
+    arena_release(&a);
+    return copy;
+}
+
+static void changed(void *ctx, const struct store_event *from)
 {
     struct host *h = ctx;
+    struct store_event seen = {from->change, with_node(from->before), with_node(from->after)};
+    const struct store_event *event = &seen;
     const struct resource *r = event->after->resource;
     if (h->trace)
         fprintf(stderr, "%lld %s %.*s %.*s\n", (long long)((h->now / NSEC_PER_MSEC) % 100000000),
@@ -246,6 +272,8 @@ static void changed(void *ctx, const struct store_event *event)
     kubelets_changed(h->k, event);
     if (h->observe)
         h->observe(h, event);
+    revision_unref(seen.before);
+    revision_unref(seen.after);
 }
 
 void host_begin(struct host *h)
@@ -343,17 +371,18 @@ static bool bind_pods(struct host *h)
     arena_init(&a, 0);
     store_range_init(&range, s, &pods, STR(""), NULL);
     while ((rev = store_range_next(&range))) {
-        if (revision_field(rev, STR("spec.nodeName")).n)
-            continue;
         struct json_value pod;
         arena_reset(&a);
         if (json_parse(rev->text, 0, &a, &pod, NULL) < 0)
             abort();
         struct str node = choose(h, &pod, &a);
-        if (!node.n || json_text_at(&pod, "metadata.deletionTimestamp").n)
+        if (!node.n || json_text_at(&pod, "spec.nodeName").n ||
+            json_text_at(&pod, "metadata.deletionTimestamp").n)
             continue;
         char *what = xasprintf("pods %.*s", STR_ARG(rev->name));
-        char *json = xasprintf("{'target':{'kind':'Node','name':'%.*s'}}", STR_ARG(node));
+        char *json =
+            xasprintf("{'metadata':{'name':'%.*s'},'target':{'kind':'Node','name':'%.*s'}}",
+                      STR_ARG(rev->name), STR_ARG(node));
         any |= request(h, API_CREATE, what, "binding", json) < 300;
         free(what);
         free(json);
@@ -390,6 +419,7 @@ static void serve_next(struct host *h)
     if (fault != 0)
         status = serve_write(h, &p->request);
     h->n_writes++;
+    h->n_controller_writes += p->party == 0;
     h->n_failed += status >= 400;
     if (h->trace)
         fprintf(stderr, "%lld %d party %d verb %d %.*s %.*s %.*s\n",
@@ -434,5 +464,7 @@ void host_run_for(struct host *h, int64_t duration)
 
 bool host_is_idle(struct host *h)
 {
-    return !h->writes.n && workloads_next(h->w) == INT64_MAX;
+    size_t before = h->n_controller_writes;
+    host_run_for(h, 1000 * NSEC_PER_SEC);
+    return h->n_controller_writes == before;
 }

@@ -30,7 +30,7 @@ struct host {
     int64_t now;
     VEC(struct host_write *) writes;
     struct rand *faults; /* NULL: none */
-    size_t n_writes, n_failed, n_events;
+    size_t n_writes, n_controller_writes, n_failed, n_events;
     size_t n_nodes;
     size_t per_node; /* pods that a node takes; 0: any number */
     struct map load; /* node → number of its pods */
@@ -66,7 +66,7 @@ bool host_has_event(struct host *h, const char *reason, const char *message);
 
 /* Runs everything until nothing is due before now + duration. */
 void host_run_for(struct host *h, int64_t duration);
-/* Asserts that nothing is under way. */
+/* Whether the controllers write nothing for a long time. */
 bool host_is_idle(struct host *h);
 
 #endif

@@ -72,10 +72,11 @@ static void read_strategy(struct rollout *r)
 static void put_replicas_annotations(struct rollout *r, struct json_value *annotations)
 {
     struct arena *a = &r->w->scratch;
+    int64_t most = r->replicas + r->max_surge;
     json_set(annotations, STR(ANN_DESIRED_REPLICAS),
              json_text(arena_printf(a, "%lld", (long long)r->replicas)), a);
     json_set(annotations, STR(ANN_MAX_REPLICAS),
-             json_text(arena_printf(a, "%lld", (long long)(r->replicas + r->max_surge))), a);
+             json_text(arena_printf(a, "%lld", (long long)most)), a);
 }
 
 /* Writes the sizes that were decided. */

@@ -30,11 +30,24 @@ bool rollout_is_scaling(const struct rollout *r)
 
 /* --- a rolling update ------------------------------------------------------------------------- */
 
+/*
+ * Upstream counts the sizes alone: a new pod may then be created before the old one, which it
+ * replaces, is deleted. Here pods that a ReplicaSet still has count, so that there are never more
+ * than maxSurge allows.
+ */
+static int64_t pods_held(const struct rollout *r)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < r->n; i++)
+        sum += MAX(r->all[i].replicas, r->all[i].n_actual);
+    return sum;
+}
+
 int64_t rollout_new_size(const struct rollout *r, int64_t current)
 {
     if (!r->rolling)
         return r->replicas;
-    int64_t most = r->replicas + r->max_surge, total = rollout_total(r);
+    int64_t most = r->replicas + r->max_surge, total = pods_held(r);
     if (total >= most)
         return current;
     return current + MIN(most - total, r->replicas - current);
@@ -68,11 +81,12 @@ static int64_t shrink_unhealthy(struct rollout *r, int64_t most)
     return down;
 }
 
+/* Pods beyond the size of their ReplicaSet are about to be deleted and do not count. */
 static int64_t shrink_healthy(struct rollout *r, int64_t min_available)
 {
     int64_t available = 0, down = 0;
     for (size_t i = 0; i < r->n; i++)
-        available += r->all[i].n_available;
+        available += MIN(r->all[i].n_available, r->all[i].replicas);
     for (size_t i = 0; i < r->n && down < available - min_available; i++) {
         struct rs_view *v = &r->all[i];
         if (!rs_is_old(r, v) || !v->replicas)
