@@ -3,6 +3,7 @@
 
 #include "apiserver/kubelet/kubelets.h"
 #include "apiserver/lifecycle/lifecycle.h"
+#include "apiserver/workloads/workloads.h"
 
 /* The calls of a module whose functions are NOUN_free, NOUN_changed, NOUN_run and so on. */
 #define COMPONENT_CALLS(noun)                                                                 \
@@ -45,7 +46,7 @@ static void *make_kubelets(const struct component_options *options)
 static const struct component kubelets_component = {
     .name = "kubelet", .user = "system:node", .make = make_kubelets, COMPONENT_ROW(kubelets)};
 
-/* --- garbage collection, namespaces, service accounts, budgets ------------------------------------ */
+/* --- garbage collection, namespaces, service accounts, budgets -------------------------------- */
 
 COMPONENT_CALLS(lifecycle)
 
@@ -63,8 +64,25 @@ static const struct component lifecycle_component = {.name = "kube-controller-ma
                                                      .make = make_lifecycle,
                                                      COMPONENT_ROW(lifecycle)};
 
+/* --- Deployment, ReplicaSet and so on --------------------------------------------------------- */
+
+COMPONENT_CALLS(workloads)
+
+static void *make_workloads(const struct component_options *options)
+{
+    return workloads_new(&(struct workloads_options){
+        .writer = options->writer, .store = options->store, .seed = options->seed});
+}
+
+static const struct component workloads_component = {.name = "kube-controller-manager",
+                                                     .user = "system:kube-controller-manager",
+                                                     .is_controller = true,
+                                                     .make = make_workloads,
+                                                     COMPONENT_ROW(workloads)};
+
 /* --- the table -------------------------------------------------------------------------------- */
 
 const struct component *const component_table[] = {
-    &kubelets_component, &lifecycle_component, &volume_component, &aggregation_component, NULL,
+    &kubelets_component, &lifecycle_component,   &workloads_component,
+    &volume_component,   &aggregation_component, NULL,
 };

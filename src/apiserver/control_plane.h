@@ -56,9 +56,6 @@ int control_plane_commit(struct control_plane *plane, struct err *reterr) MUST_C
 
 /* --- objects of files ------------------------------------------------------------------------- */
 
-/* Where an object goes, from its kind, version and namespace; 404 and 400 in *ret_status. */
-int control_plane_address(struct control_plane *plane, struct json_value *object,
-                          struct api_request *request, struct api_status *ret_status);
 /*
  * Creates the object as kubectl create does, in the name of the administrator. Returns 0, or the
  * code of *ret_status, which is in the arena.

@@ -5,8 +5,9 @@
 
 #define ADMIN "kubernetes-admin"
 
-int control_plane_address(struct control_plane *plane, struct json_value *object,
-                          struct api_request *request, struct api_status *ret_status)
+/* Where an object goes, from its kind, version and namespace. */
+static int address(struct control_plane *plane, struct json_value *object,
+                   struct api_request *request, struct api_status *ret_status)
 {
     struct str api_version = json_get_text(object, STR("apiVersion"));
     struct str kind = json_get_text(object, STR("kind"));
@@ -34,7 +35,7 @@ static int serve(struct control_plane *plane, serve_fn *fn, struct api_request *
                  struct json_value *object, struct api_status *ret_status)
 {
     struct api_response response;
-    int code = control_plane_address(plane, object, request, ret_status);
+    int code = address(plane, object, request, ret_status);
     if (code)
         return code;
     (void)fn(control_plane_registry(plane), request, &response);

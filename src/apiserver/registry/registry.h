@@ -88,7 +88,7 @@ int registry_serve(struct registry *reg, const struct api_request *request,
                    struct api_response *ret_response);
 void registry_response_release(struct api_response *response);
 
-/* --- objects that were accepted before ----------------------------------------------------------- */
+/* --- objects that were accepted before -------------------------------------------------------- */
 
 /*
  * Stores an object of another cluster as it is, in the version of the request: uid, times and

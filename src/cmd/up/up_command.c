@@ -16,6 +16,20 @@ static const char usage[] =
     "  berth up --import dump.yaml --config scheduler-config.yaml\n"
     "\nUsage:\n  berth up [flags]\n";
 
+static const struct up_options defaults = {
+    .nodes = DEFAULT_NODES,
+    .port = 6443,
+    .verbosity = -1,
+    .node_template = "",
+    .config_file = "",
+    .feature_gates = "",
+    .import = "",
+    .export = "",
+    .data_dir = "",
+    .address = "127.0.0.1",
+    .kubeconfig = "",
+};
+
 struct up_command {
     struct up_options options;
     const char *zones;
@@ -36,16 +50,7 @@ static void init(struct up_command *c)
 {
     struct up_options *o = &c->options;
     *c = (struct up_command){.zones = "3"};
-    *o = (struct up_options){.nodes = DEFAULT_NODES,
-                             .port = 6443,
-                             .node_template = "",
-                             .config_file = "",
-                             .feature_gates = "",
-                             .import = "",
-                             .export = "",
-                             .data_dir = "",
-                             .address = "127.0.0.1",
-                             .kubeconfig = ""};
+    *o = defaults;
     arena_init(&c->arena, 0);
     plugin_flags_init(&o->plugins);
     c->files_flag = (struct flag_custom){.to = o, .set = add_file};
@@ -101,7 +106,7 @@ static void init(struct up_command *c)
          "Wait until every pod is placed or found unschedulable, print where they went and one "
          "explanation, and exit.",
          false, NULL},
-        {NULL, "summary", '\0', FLAG_BOOL, &o->summary, NULL, "Print the same, and keep running.",
+        {NULL, "summary", '\0', FLAG_BOOL, &o->summary, NULL, "Print that, and keep running.",
          false, NULL},
         {NULL, "for", '\0', FLAG_DURATION, &o->limit, "DURATION",
          "Exit after this time. With --wait, exit with status 3 if it ends first.", false, NULL},
@@ -110,7 +115,6 @@ static void init(struct up_command *c)
         {NULL, "help", 'h', FLAG_BOOL, &c->help, NULL, "Print help and exit.", false, NULL},
     };
     static_assert(sizeof(flags) == sizeof(c->flags), "room for every flag");
-    o->verbosity = -1;
     memcpy(c->flags, flags, sizeof(flags));
 }
 
