@@ -106,9 +106,9 @@ static void validate_deployment_status(const struct json_value *object,
                                        const struct json_value *old, struct field_errors *errors)
 {
     static const char *const counters[] = {
-        "observedGeneration", "replicas",           "updatedReplicas",
-        "readyReplicas",      "availableReplicas",  "unavailableReplicas",
-        "terminatingReplicas", "collisionCount",     NULL,
+        "observedGeneration",  "replicas",          "updatedReplicas",
+        "readyReplicas",       "availableReplicas", "unavailableReplicas",
+        "terminatingReplicas", "collisionCount",    NULL,
     };
     struct spot root = spot_root(object, errors), status = spot_get(&root, "status");
 
@@ -150,8 +150,13 @@ static void validate_replica_set_status(const struct json_value *object,
                                         const struct json_value *old, struct field_errors *errors)
 {
     static const char *const counters[] = {
-        "replicas",           "fullyLabeledReplicas", "readyReplicas", "availableReplicas",
-        "observedGeneration", "terminatingReplicas",  NULL,
+        "replicas",
+        "fullyLabeledReplicas",
+        "readyReplicas",
+        "availableReplicas",
+        "observedGeneration",
+        "terminatingReplicas",
+        NULL,
     };
     struct spot root = spot_root(object, errors), status = spot_get(&root, "status");
 
@@ -210,8 +215,7 @@ static void prepare_changed_daemon_set(struct json_value *object, const struct j
                                        struct arena *a)
 {
     const struct json_value *status = json_get(old, STR("status"));
-    bool changed =
-        !field_equal(json_at(object, "spec.template"), json_at(old, "spec.template"));
+    bool changed = !field_equal(json_at(object, "spec.template"), json_at(old, "spec.template"));
 
     json_remove(object, STR("status"));
     if (status)
@@ -265,10 +269,11 @@ static void validate_daemon_set_status(const struct json_value *object,
                                        const struct json_value *old, struct field_errors *errors)
 {
     static const char *const counters[] = {
-        "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled",
-        "numberReady",            "observedGeneration", "updatedNumberScheduled",
-        "numberAvailable",        "numberUnavailable",  "collisionCount",
-        NULL,
+        "currentNumberScheduled", "numberMisscheduled",
+        "desiredNumberScheduled", "numberReady",
+        "observedGeneration",     "updatedNumberScheduled",
+        "numberAvailable",        "numberUnavailable",
+        "collisionCount",         NULL,
     };
     struct spot root = spot_root(object, errors), status = spot_get(&root, "status");
 
@@ -303,7 +308,7 @@ static void validate_revision_update(const struct json_value *object, const stru
 static const char *const spec_generation[] = {"spec", NULL};
 static const char *const deployment_generation[] = {"spec", "metadata.annotations", NULL};
 
-const struct strategy strategies_apps[] = {
+const struct strategy apps_strategies[] = {
     {
         .group = STR_INIT("apps"),
         .plural = STR_INIT("deployments"),

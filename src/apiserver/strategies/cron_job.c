@@ -43,8 +43,7 @@ static void check_schedule(const struct spot *spec, bool is_new)
                      STR_ARG(parsed.zone), STR_ARG(parsed.zone));
     buf_release(&error);
     if (is_new && names_zone(spot_str(&schedule)))
-        spot_invalid(&schedule,
-                     "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
+        spot_invalid(&schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
 }
 
 static bool zone_part_valid(struct str part)
@@ -131,11 +130,9 @@ static void validate_update(const struct json_value *object, const struct json_v
     bool had_zone = names_zone(json_text_at(old, "spec.schedule"));
 
     if (names_zone(spot_str(&schedule)) && !had_zone)
-        spot_invalid(&schedule,
-                     "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
+        spot_invalid(&schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
     else if (names_zone(spot_str(&schedule)) && spot_has(&zone))
-        spot_invalid(&schedule,
-                     "cannot use both timeZone field and TZ or CRON_TZ in schedule");
+        spot_invalid(&schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule");
     if (!field_equal(zone.v, json_at(old, "spec.timeZone")))
         check_zone(&zone);
 }
@@ -152,7 +149,7 @@ static void warn(const struct json_value *object, struct buf *warnings, struct a
                                "controllers/cron-jobs/ for more details\n");
 }
 
-const struct strategy strategies_cron_job[] = {
+const struct strategy cron_job_strategies[] = {
     {
         .group = STR_INIT("batch"),
         .plural = STR_INIT("cronjobs"),

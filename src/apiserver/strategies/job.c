@@ -97,27 +97,6 @@ static void prepare_create(struct json_value *object, struct arena *a)
 
 /* --- validation of a JobSpec ------------------------------------------------------------------ */
 
-static void check_managed_by(const struct spot *manager)
-{
-    struct spot host = *manager;
-    struct str text = spot_str(manager);
-    size_t slash = str_find(text, '/');
-    struct json_value prefix = json_text(str_slice(text, 0, slash));
-
-    if (str_empty(text)) {
-        spot_required(manager, "");
-        return;
-    }
-    if (slash == 0 || slash + 1 >= text.n) {
-        spot_invalid(manager, "must be a domain-prefixed path (such as \"acme.io/foo\")");
-    } else {
-        host.v = &prefix;
-        spot_check_name(&host, NAME_DNS_SUBDOMAIN);
-    }
-    if (text.n > MAX_MANAGED_BY)
-        spot_too_long(manager, MAX_MANAGED_BY);
-}
-
 static void check_many_completions(const struct spot *spec)
 {
     struct spot failed = spot_get(spec, "maxFailedIndexes");
@@ -208,8 +187,14 @@ static void check_restart_policy(const struct spot *spec)
 void job_spec_validate(const struct spot *spec)
 {
     static const char *const counters[] = {
-        "parallelism",          "completions",      "activeDeadlineSeconds", "backoffLimit",
-        "ttlSecondsAfterFinished", "backoffLimitPerIndex", "maxFailedIndexes", NULL,
+        "parallelism",
+        "completions",
+        "activeDeadlineSeconds",
+        "backoffLimit",
+        "ttlSecondsAfterFinished",
+        "backoffLimitPerIndex",
+        "maxFailedIndexes",
+        NULL,
     };
     struct spot manager = spot_get(spec, "managedBy");
     struct spot per_index = spot_get(spec, "backoffLimitPerIndex");
@@ -218,8 +203,11 @@ void job_spec_validate(const struct spot *spec)
     check_counters(spec, counters);
     if (has(spec->v, "maxFailedIndexes") && !spot_has(&per_index))
         spot_required(&per_index, "when maxFailedIndexes is specified");
-    if (spot_has(&manager))
-        check_managed_by(&manager);
+    if (spot_has(&manager)) {
+        spot_check_prefixed_path(&manager);
+        if (spot_str(&manager).n > MAX_MANAGED_BY)
+            spot_too_long(&manager, MAX_MANAGED_BY);
+    }
     check_completion_mode(spec);
     check_policies(spec);
     pod_template_validate(template.v, &template.path, spec->errors);
@@ -262,8 +250,7 @@ static void check_generated_selector(const struct spot *root, const struct spot 
         return;
     for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
         check_label(&labels, wanted[i].key, wanted[i].value);
-        json_set(&expected, str_of(wanted[i].key), json_text(wanted[i].value),
-                 root->errors->arena);
+        json_set(&expected, str_of(wanted[i].key), json_text(wanted[i].value), root->errors->arena);
     }
     if (!label_selector_matches(selector.v, &expected))
         spot_invalid(&selector, "`selector` not auto-generated");
@@ -419,7 +406,7 @@ static void warn(const struct json_value *object, struct buf *warnings, struct a
     job_spec_warn(json_get(object, STR("spec")), "spec", warnings);
 }
 
-const struct strategy strategies_job[] = {
+const struct strategy job_strategies[] = {
     {
         .group = STR_INIT("batch"),
         .plural = STR_INIT("jobs"),

@@ -135,8 +135,8 @@ static void check_overlap(const struct spot *failed, struct str completed, int64
     }
 }
 
-static void check_indexes(const struct spot *status, const struct facts *f,
-                          const struct facts *old, const struct json_value *spec)
+static void check_indexes(const struct spot *status, const struct facts *f, const struct facts *old,
+                          const struct json_value *spec)
 {
     struct spot completed = spot_text(status, "completedIndexes");
     struct spot failed = spot_get(status, "failedIndexes");
@@ -216,7 +216,7 @@ static void check_progress(const struct spot *status, const struct facts *f,
 void job_status_validate(const struct json_value *object, const struct json_value *old,
                          struct field_errors *errors)
 {
-    static const char *const counters[] = {"active", "succeeded", "failed",
+    static const char *const counters[] = {"active", "succeeded",   "failed",
                                            "ready",  "terminating", NULL};
     struct spot root = spot_root(object, errors), status = spot_get(&root, "status");
     const struct json_value *spec = json_get(object, STR("spec"));

@@ -64,9 +64,7 @@ size_t spot_count(const struct spot *s)
 {
     if (!s->v)
         return 0;
-    return s->v->kind == JSON_ARRAY    ? s->v->n
-           : s->v->kind == JSON_OBJECT ? s->v->n_members
-                                       : 0;
+    return s->v->kind == JSON_ARRAY ? s->v->n : s->v->kind == JSON_OBJECT ? s->v->n_members : 0;
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -174,6 +172,46 @@ bool spot_check_selector(const struct spot *s)
 
     field_check_label_selector(s->errors, path_of(s), s->v);
     return s->errors->n == before;
+}
+
+#define PATH_TEXT "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')"
+
+static bool path_valid(struct str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool word = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+
+        if (!word && (c == 0 || !strchr("/-._~%!$&'()*+,;=:", c)))
+            return false;
+    }
+    return true;
+}
+
+bool spot_check_prefixed_path(const struct spot *s)
+{
+    struct str text = spot_str(s);
+    size_t slash = str_find(text, '/');
+    struct json_value host = json_text(str_slice(text, 0, slash));
+    struct json_value rest = json_text(str_slice(text, slash + 1, text.n));
+    struct spot part = *s;
+    bool ok;
+
+    if (str_empty(text)) {
+        spot_required(s, "");
+        return false;
+    }
+    if (slash == 0 || slash + 1 >= text.n) {
+        spot_invalid(s, "must be a domain-prefixed path (such as \"acme.io/foo\")");
+        return false;
+    }
+    part.v = &host;
+    ok = spot_check_name(&part, NAME_DNS_SUBDOMAIN);
+    part.v = &rest;
+    if (path_valid(rest.text))
+        return ok;
+    spot_invalid(&part, "%s", PATH_TEXT);
+    return false;
 }
 
 bool spot_check_nonnegative(const struct spot *s)

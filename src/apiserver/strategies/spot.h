@@ -68,6 +68,8 @@ bool spot_check_name(const struct spot *s, enum name_format format);
 bool spot_check_one_of(const struct spot *s, const char *const *values);
 /* "must be greater than or equal to 0"; a missing value is 0. */
 bool spot_check_nonnegative(const struct spot *s);
+/* A DNS subdomain, '/' and a path: "acme.io/foo". */
+bool spot_check_prefixed_path(const struct spot *s);
 /* "field is immutable". */
 bool spot_check_immutable(const struct spot *s, const struct json_value *old);
 /* The member of the same name of `old` must be equal. */

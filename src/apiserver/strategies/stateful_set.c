@@ -52,6 +52,33 @@ static void set_defaults(struct json_value *object, struct arena *a)
     default_claim_templates(spec, a);
 }
 
+/* maxUnavailable belongs to a feature that upstream has switched off. */
+static void drop_disabled(struct json_value *object, struct arena *a)
+{
+    struct json_value *spec = json_set_object(object, STR("spec"), a);
+    struct json_value *strategy = json_member(spec, STR("updateStrategy"));
+    struct json_value *rolling = json_member(strategy, STR("rollingUpdate"));
+
+    if (rolling && rolling->kind == JSON_OBJECT)
+        json_remove(rolling, STR("maxUnavailable"));
+}
+
+static void prepare_create(struct json_value *object, struct arena *a)
+{
+    json_remove(object, STR("status"));
+    drop_disabled(object, a);
+}
+
+static void prepare_update(struct json_value *object, const struct json_value *old, struct arena *a)
+{
+    const struct json_value *status = json_get(old, STR("status"));
+
+    json_remove(object, STR("status"));
+    if (status)
+        json_set(object, STR("status"), *status, a);
+    drop_disabled(object, a);
+}
+
 /* --- validation ------------------------------------------------------------------------------- */
 
 static void validate_update_strategy(const struct spot *spec)
@@ -60,7 +87,6 @@ static void validate_update_strategy(const struct spot *spec)
     struct spot type = spot_text(&strategy, "type");
     struct spot rolling = spot_get(&strategy, "rollingUpdate");
     struct spot partition = spot_get(&rolling, "partition");
-    struct spot unavailable = spot_get(&rolling, "maxUnavailable");
 
     if (spot_empty(&type)) {
         spot_required(&strategy, "");
@@ -71,12 +97,6 @@ static void validate_update_strategy(const struct spot *spec)
         spot_invalid(&strategy, "must be 'RollingUpdate' or 'OnDelete'");
     } else if (spot_has(&rolling)) {
         spot_check_nonnegative(&partition);
-        if (!spot_has(&unavailable))
-            return;
-        field_check_int_or_percent(spec->errors, &unavailable.path, unavailable.v);
-        if (int_or_percent(unavailable.v) == 0)
-            spot_invalid(&unavailable, "cannot be 0");
-        field_check_percent_limit(spec->errors, &unavailable.path, unavailable.v);
     }
 }
 
@@ -171,17 +191,22 @@ static void validate(const struct json_value *object, struct field_errors *error
     validate_template(&spec);
 }
 
-#define FROZEN                                                                                 \
-    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "   \
-    "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and "    \
+#define FROZEN                                                                               \
+    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', " \
+    "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and "  \
     "'minReadySeconds' are forbidden"
 
 static void validate_update(const struct json_value *object, const struct json_value *old,
                             struct field_errors *errors)
 {
     static const char *const free[] = {
-        "replicas",  "ordinals",       "template", "updateStrategy", "revisionHistoryLimit",
-        "persistentVolumeClaimRetentionPolicy", "minReadySeconds",
+        "replicas",
+        "ordinals",
+        "template",
+        "updateStrategy",
+        "revisionHistoryLimit",
+        "persistentVolumeClaimRetentionPolicy",
+        "minReadySeconds",
     };
     struct spot root = spot_root(object, errors), spec = spot_get(&root, "spec");
     struct json_value mine = json_copy(spec.v, errors->arena);
@@ -217,16 +242,17 @@ static void warn(const struct json_value *object, struct buf *warnings, struct a
 {
     (void)a;
     if (json_int_at(object, "spec.revisionHistoryLimit", 0) < 0)
-        buf_add_cstr(warnings,
-                     "spec.revisionHistoryLimit: a negative value retains all historical "
-                     "revisions; a value >= 0 is recommended\n");
+        buf_add_cstr(warnings, "spec.revisionHistoryLimit: a negative value retains all historical "
+                               "revisions; a value >= 0 is recommended\n");
 }
 
-const struct strategy strategies_stateful_set[] = {
+const struct strategy stateful_set_strategies[] = {
     {
         .group = STR_INIT("apps"),
         .plural = STR_INIT("statefulsets"),
         .set_defaults = set_defaults,
+        .prepare_create = prepare_create,
+        .prepare_update = prepare_update,
         .validate = validate,
         .validate_update = validate_update,
         .validate_status = validate_status,

@@ -44,16 +44,14 @@ static int parse_number(struct str s, int64_t *ret_number, struct buf *error)
         return -EINVAL;
     }
     if (n < 0) {
-        buf_add_printf(error, "negative number (%lld) not allowed: %.*s", (long long)n,
-                       STR_ARG(s));
+        buf_add_printf(error, "negative number (%lld) not allowed: %.*s", (long long)n, STR_ARG(s));
         return -EINVAL;
     }
     *ret_number = n;
     return 0;
 }
 
-static int parse_value(struct str s, const struct bounds *b, int64_t *ret_number,
-                       struct buf *error)
+static int parse_value(struct str s, const struct bounds *b, int64_t *ret_number, struct buf *error)
 {
     for (size_t i = 0; b->names && b->names[i]; i++) {
         if (str_eq_fold(s, str_of(b->names[i]))) {

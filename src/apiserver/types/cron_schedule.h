@@ -18,7 +18,7 @@
 
 struct cron_schedule {
     uint64_t minute, hour, day_of_month, month, day_of_week; /* day_of_week: 0 is Sunday */
-    int64_t every; /* @every: seconds between two times, at least 1; 0: the fields count */
+    int64_t every;   /* @every: seconds between two times, at least 1; 0: the fields count */
     struct str zone; /* of TZ= or CRON_TZ=; empty: none */
 };
 
