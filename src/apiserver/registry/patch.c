@@ -44,6 +44,7 @@ static int patch_strategic(struct op *op, const struct json_value *target,
                            const struct body_kind *kind, struct json_value *ret_object)
 {
     struct err err;
+    int r;
 
     if (!kind->type)
         return status_of(
@@ -55,10 +56,15 @@ static int patch_strategic(struct op *op, const struct json_value *target,
         return status_bad_request(op_status(op), op->a,
                                   "json: cannot unmarshal array into Go value of type "
                                   "map[string]interface {}");
-    if (strategic_patch(kind->types, kind->type, target, op->req->body, op->a, ret_object, &err) <
-        0)
+    r = strategic_patch(kind->types, kind->type, target, op->req->body, op->a, ret_object, &err);
+    if (r == 0)
+        return 0;
+    if (r == -EINVAL)
         return status_bad_request(op_status(op), op->a, "%s", err.msg);
-    return 0;
+    /* Upstream has no reason for the others. */
+    *op_status(op) = (struct api_status){.code = r == -ENOTSUP ? 422 : 500, .reason = ""};
+    op_status(op)->message = arena_dup(op->a, str_of(err.msg));
+    return op_status(op)->code;
 }
 
 int patch_tree(struct op *op, const struct json_value *target, const struct body_kind *kind,
