@@ -16,10 +16,16 @@ static void validate_template(const struct spot *spec)
     pod_template_validate(template.v, &template.path, spec->errors);
 }
 
-/* A missing or empty selector has had its error and is not compared. */
+/* A selector that cannot be used is an error instead of those of the template. */
 static void validate_replica_template(const struct spot *spec)
 {
-    if (!label_selector_empty(json_get(spec->v, STR("selector"))))
+    struct spot selector = spot_get(spec, "selector");
+
+    if (!selector_parses(selector.v)) {
+        spot_invalid_selector(&selector, "invalid label selector");
+        return;
+    }
+    if (!spot_has(&selector) || !label_selector_empty(selector.v))
         check_template_labels(spec);
     validate_template(spec);
     check_template_runs_forever(spec, "ReplicaSet");
@@ -29,8 +35,28 @@ static void validate_selector_change(const struct json_value *object, const stru
                                      struct field_errors *errors)
 {
     struct spot root = spot_root(object, errors), spec = spot_get(&root, "spec");
+    struct spot selector = spot_get(&spec, "selector");
 
-    spot_check_same(&spec, json_get(old, STR("spec")), "selector");
+    spot_check_immutable_selector(&selector, json_at(old, "spec.selector"));
+}
+
+/* Deployments and DaemonSets have the same fields here. */
+static const struct go_field go_rolling[] = {
+    {"MaxUnavailable", "maxUnavailable", GO_NUMBER, NULL},
+    {"MaxSurge", "maxSurge", GO_NUMBER, NULL},
+    {0},
+};
+static const struct go_field go_strategy[] = {
+    {"Type", "type", GO_TEXT, NULL},
+    {"RollingUpdate", "rollingUpdate", GO_NULL, go_rolling},
+    {0},
+};
+
+static void refuse_strategy(const struct spot *strategy, const char *const *types)
+{
+    struct json_value shown = go_struct(strategy->v, go_strategy, strategy->errors->arena);
+
+    field_not_supported(strategy->errors, &strategy->path, &shown, types);
 }
 
 /* --- Deployments ------------------------------------------------------------------------------ */
@@ -80,7 +106,7 @@ static void validate_deployment_strategy(const struct spot *spec)
         else
             validate_rolling_deployment(&rolling);
     } else {
-        field_not_supported(spec->errors, &strategy.path, strategy.v, types);
+        refuse_strategy(&strategy, types);
     }
 }
 
@@ -252,12 +278,12 @@ static void validate_daemon_set(const struct json_value *object, struct field_er
     if (spot_check_selector(&selector))
         check_template_labels(&spec);
     if (spot_has(&selector) && label_selector_empty(selector.v))
-        spot_invalid(&selector, "empty selector is invalid for daemonset");
+        spot_invalid_selector(&selector, "empty selector is invalid for daemonset");
     validate_template(&spec);
     check_template_runs_forever(&spec, "DaemonSet");
     check_counters(&spec, (const char *const[]){"minReadySeconds", NULL});
     if (!spot_is(&type, "RollingUpdate") && !spot_is(&type, "OnDelete"))
-        field_not_supported(errors, &strategy.path, strategy.v, types);
+        refuse_strategy(&strategy, types);
     else if (spot_is(&type, "RollingUpdate") && !spot_has(&rolling))
         spot_required(&rolling, "");
     else if (spot_is(&type, "RollingUpdate"))

@@ -92,7 +92,7 @@ static void check_job_template(const struct spot *spec)
 
     job_spec_validate(&job);
     if (spot_has(&selector))
-        spot_invalid(&selector, "`selector` will be auto-generated");
+        spot_invalid_selector(&selector, "`selector` will be auto-generated");
     if (spot_bool(&manual, false))
         field_not_supported(spec->errors, &manual.path, manual.v, none);
 }

@@ -253,7 +253,7 @@ static void check_generated_selector(const struct spot *root, const struct spot 
         json_set(&expected, str_of(wanted[i].key), json_text(wanted[i].value), root->errors->arena);
     }
     if (!label_selector_matches(selector.v, &expected))
-        spot_invalid(&selector, "`selector` not auto-generated");
+        spot_invalid_selector(&selector, "`selector` not auto-generated");
 }
 
 /* Pods of an Indexed Job have host names with their index. */
@@ -281,7 +281,7 @@ static void validate(const struct json_value *object, struct field_errors *error
     job_spec_validate(&spec);
     if (!spot_has(&selector))
         spot_required(&selector, "");
-    else if (spot_check_selector(&selector))
+    if (spot_check_selector(&selector))
         check_template_labels(&spec);
     check_host_name(&root);
 }
@@ -375,10 +375,11 @@ static void validate_update(const struct json_value *object, const struct json_v
     static const char *const frozen[] = {"completionMode", "podFailurePolicy",
                                          "backoffLimitPerIndex", "managedBy", "successPolicy"};
     struct spot root = spot_root(object, errors), spec = spot_get(&root, "spec");
+    struct spot selector = spot_get(&spec, "selector");
     const struct json_value *before = json_get(old, STR("spec"));
 
     check_completions(&spec, before);
-    spot_check_same(&spec, before, "selector");
+    spot_check_immutable_selector(&selector, json_get(before, STR("selector")));
     check_template_change(&spec, old);
     for (size_t i = 0; i < ARRAY_LEN(frozen); i++)
         spot_check_same(&spec, before, frozen[i]);

@@ -14,20 +14,16 @@ static void check_amount(const struct spot *amount)
 /* Upstream shows its internal struct. */
 static void refuse_both(const struct spot *spec)
 {
-    static const char *const members[][2] = {
-        {"MinAvailable", "minAvailable"},
-        {"Selector", "selector"},
-        {"MaxUnavailable", "maxUnavailable"},
-        {"UnhealthyPodEvictionPolicy", "unhealthyPodEvictionPolicy"},
+    static const struct go_field fields[] = {
+        {"MinAvailable", "minAvailable", GO_NULL, NULL},
+        {"Selector", "selector", GO_NULL, NULL},
+        {"MaxUnavailable", "maxUnavailable", GO_NULL, NULL},
+        {"UnhealthyPodEvictionPolicy", "unhealthyPodEvictionPolicy", GO_NULL, NULL},
+        {0},
     };
-    struct json_value shown = json_object();
+    struct json_value shown = go_struct(spec->v, fields, spec->errors->arena);
     struct spot whole = *spec;
 
-    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-        const struct json_value *v = json_get(spec->v, str_of(members[i][1]));
-
-        json_set(&shown, str_of(members[i][0]), v ? *v : json_null(), spec->errors->arena);
-    }
     whole.v = &shown;
     spot_invalid(&whole, "minAvailable and maxUnavailable cannot be both set");
 }

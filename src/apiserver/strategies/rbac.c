@@ -145,16 +145,17 @@ static void validate_cluster_binding(const struct json_value *object, struct fie
 static void validate_binding_update(const struct json_value *object, const struct json_value *old,
                                     struct field_errors *errors)
 {
-    static const char *const members[][2] = {
-        {"APIGroup", "apiGroup"}, {"Kind", "kind"}, {"Name", "name"}};
+    static const struct go_field fields[] = {
+        {"APIGroup", "apiGroup", GO_TEXT, NULL},
+        {"Kind", "kind", GO_TEXT, NULL},
+        {"Name", "name", GO_TEXT, NULL},
+        {0},
+    };
     struct spot root = spot_root(object, errors), ref = spot_get(&root, "roleRef");
-    struct json_value shown = json_object();
+    struct json_value shown = go_struct(ref.v, fields, errors->arena);
 
     if (field_equal(ref.v, json_get(old, STR("roleRef"))))
         return;
-    for (size_t i = 0; i < ARRAY_LEN(members); i++)
-        json_set(&shown, str_of(members[i][0]), json_text(json_text_at(ref.v, members[i][1])),
-                 errors->arena);
     ref.v = &shown;
     spot_invalid(&ref, "cannot change roleRef");
 }

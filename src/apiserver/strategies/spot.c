@@ -121,6 +121,61 @@ void spot_invalid(const struct spot *s, const char *fmt, ...)
     va_end(ap);
 }
 
+/* Members of an object by name, without those that are empty. */
+static struct json_value in_order(const struct json_value *v, const char *const *names,
+                                  struct arena *a)
+{
+    struct json_value out = json_object();
+
+    for (size_t i = 0; names[i]; i++) {
+        const struct json_value *member = json_get(v, str_of(names[i]));
+        bool empty = !member || member->kind == JSON_NULL ||
+                     (member->kind == JSON_ARRAY && member->n == 0) ||
+                     (member->kind == JSON_OBJECT && member->n_members == 0);
+
+        if (!empty)
+            json_set(&out, str_of(names[i]), *member, a);
+    }
+    return out;
+}
+
+static struct json_value shown_selector(const struct json_value *selector, struct arena *a)
+{
+    static const char *const members[] = {"matchLabels", "matchExpressions", NULL};
+    static const char *const parts[] = {"key", "operator", "values", NULL};
+    struct json_value out = in_order(selector, members, a);
+    struct json_value *list = json_member(&out, STR("matchExpressions"));
+    struct json_value *items;
+
+    if (!list || list->kind != JSON_ARRAY)
+        return out;
+    items = arena_array(a, struct json_value, list->n);
+    for (size_t i = 0; i < list->n; i++) {
+        struct json_value e = list->items[i];
+
+        json_set_default(&e, STR("key"), no_text, a);
+        json_set_default(&e, STR("operator"), no_text, a);
+        items[i] = in_order(&e, parts, a);
+    }
+    list->items = items;
+    return out;
+}
+
+void spot_invalid_selector(const struct spot *s, const char *fmt, ...)
+{
+    struct json_value shown;
+    struct spot copy = *s;
+    va_list ap;
+
+    if (s->v) {
+        shown = shown_selector(s->v, s->errors->arena);
+        copy.v = &shown;
+    }
+    va_start(ap, fmt);
+    add(&copy, FIELD_INVALID, fmt, ap);
+    va_end(ap);
+}
+
 void spot_forbidden(const struct spot *s, const char *fmt, ...)
 {
     va_list ap;
@@ -152,6 +207,27 @@ void spot_too_long(const struct spot *s, size_t max)
 {
     field_error(s->errors, FIELD_TOO_LONG, path_of(s), NULL, "may not be more than %zu byte%s", max,
                 max == 1 ? "" : "s");
+}
+
+struct json_value go_struct(const struct json_value *v, const struct go_field *fields,
+                            struct arena *a)
+{
+    struct json_value out = json_object();
+
+    for (; fields->go; fields++) {
+        const struct json_value *member = json_get(v, str_of(fields->json));
+        struct json_value zero = fields->zero == GO_TEXT     ? no_text
+                                 : fields->zero == GO_NUMBER ? no_number
+                                                             : json_null();
+
+        if (!member || member->kind == JSON_NULL)
+            json_set(&out, str_of(fields->go), zero, a);
+        else if (fields->fields)
+            json_set(&out, str_of(fields->go), go_struct(member, fields->fields, a), a);
+        else
+            json_set(&out, str_of(fields->go), *member, a);
+    }
+    return out;
 }
 
 /* --- checks ----------------------------------------------------------------------------------- */
@@ -222,6 +298,14 @@ bool spot_check_nonnegative(const struct spot *s)
 bool spot_check_immutable(const struct spot *s, const struct json_value *old)
 {
     return field_check_immutable(s->errors, path_of(s), s->v, old);
+}
+
+bool spot_check_immutable_selector(const struct spot *s, const struct json_value *old)
+{
+    if (field_equal(s->v, old))
+        return true;
+    spot_invalid_selector(s, FIELD_IMMUTABLE_TEXT);
+    return false;
 }
 
 bool spot_check_same(const struct spot *s, const struct json_value *old, const char *name)

@@ -54,12 +54,27 @@ bool spot_bool(const struct spot *s, bool otherwise);
 
 void spot_required(const struct spot *s, const char *detail);
 void spot_invalid(const struct spot *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* The same for a metav1.LabelSelector, which is shown with its members in upstream's order. */
+void spot_invalid_selector(const struct spot *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void spot_forbidden(const struct spot *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void spot_duplicate(const struct spot *s);
 /* More than max items: "Too many: 3: must have at most 2 items". True if there are more. */
 bool spot_too_many(const struct spot *s, size_t max);
 /* "Too long: may not be more than 10 bytes". */
 void spot_too_long(const struct spot *s, size_t max);
+
+/*
+ * Some messages show an internal struct of upstream: Go's names of its fields, all of them, in
+ * their order. An array of these ends with go NULL.
+ */
+enum go_zero { GO_NULL, GO_TEXT, GO_NUMBER };
+struct go_field {
+    const char *go, *json;
+    enum go_zero zero;             /* what a missing field is shown as */
+    const struct go_field *fields; /* of a struct */
+};
+struct json_value go_struct(const struct json_value *v, const struct go_field *fields,
+                            struct arena *a);
 
 /* --- checks: true if the value is as it must be ----------------------------------------------- */
 
@@ -72,6 +87,7 @@ bool spot_check_nonnegative(const struct spot *s);
 bool spot_check_prefixed_path(const struct spot *s);
 /* "field is immutable". */
 bool spot_check_immutable(const struct spot *s, const struct json_value *old);
+bool spot_check_immutable_selector(const struct spot *s, const struct json_value *old);
 /* The member of the same name of `old` must be equal. */
 bool spot_check_same(const struct spot *s, const struct json_value *old, const char *name);
 /* metav1.LabelSelector; a missing one is valid. */

@@ -81,6 +81,26 @@ static void prepare_update(struct json_value *object, const struct json_value *o
 
 /* --- validation ------------------------------------------------------------------------------- */
 
+static const struct go_field go_rolling[] = {
+    {"Partition", "partition", GO_NUMBER, NULL},
+    {"MaxUnavailable", "maxUnavailable", GO_NULL, NULL},
+    {0},
+};
+static const struct go_field go_strategy[] = {
+    {"Type", "type", GO_TEXT, NULL},
+    {"RollingUpdate", "rollingUpdate", GO_NULL, go_rolling},
+    {0},
+};
+
+static void refuse(const struct spot *s, const struct go_field *fields, const char *text)
+{
+    struct json_value shown = go_struct(s->v, fields, s->errors->arena);
+    struct spot copy = *s;
+
+    copy.v = &shown;
+    spot_invalid(&copy, "%s", text);
+}
+
 static void validate_update_strategy(const struct spot *spec)
 {
     struct spot strategy = spot_get(spec, "updateStrategy");
@@ -92,9 +112,9 @@ static void validate_update_strategy(const struct spot *spec)
         spot_required(&strategy, "");
     } else if (spot_is(&type, "OnDelete")) {
         if (spot_has(&rolling))
-            spot_invalid(&rolling, "only allowed for updateStrategy 'RollingUpdate'");
+            refuse(&rolling, go_rolling, "only allowed for updateStrategy 'RollingUpdate'");
     } else if (!spot_is(&type, "RollingUpdate")) {
-        spot_invalid(&strategy, "must be 'RollingUpdate' or 'OnDelete'");
+        refuse(&strategy, go_strategy, "must be 'RollingUpdate' or 'OnDelete'");
     } else if (spot_has(&rolling)) {
         spot_check_nonnegative(&partition);
     }
@@ -151,13 +171,17 @@ static struct json_value whole_template(const struct json_value *spec, struct ar
 
 static void validate_template(const struct spot *spec)
 {
-    struct spot template = spot_get(spec, "template");
+    struct spot template = spot_get(spec, "template"), selector = spot_get(spec, "selector");
     struct spot metadata = spot_get(&template, "metadata");
     struct field_path labels = field_child(&template.path, "labels");
     struct field_path annotations = field_child(&template.path, "annotations");
     struct json_value whole;
 
-    if (!label_selector_empty(json_get(spec->v, STR("selector"))))
+    if (!selector_parses(selector.v)) {
+        spot_invalid_selector(&selector, "%s", "");
+        return;
+    }
+    if (!spot_has(&selector) || !label_selector_empty(selector.v))
         check_template_labels(spec);
     if (template.v) {
         whole = whole_template(spec->v, spec->errors->arena);
@@ -165,7 +189,6 @@ static void validate_template(const struct spot *spec)
     }
     field_check_labels(spec->errors, &labels, json_at(metadata.v, "labels"));
     field_check_annotations(spec->errors, &annotations, json_at(metadata.v, "annotations"));
-    check_template_runs_forever(spec, "StatefulSet");
 }
 
 static void validate(const struct json_value *object, struct field_errors *errors)
@@ -189,6 +212,7 @@ static void validate(const struct json_value *object, struct field_errors *error
         spot_check_name(&service, NAME_DNS_LABEL);
     check_required_selector(&spec, "statefulset");
     validate_template(&spec);
+    check_template_runs_forever(&spec, "StatefulSet");
 }
 
 #define FROZEN                                                                               \

@@ -22,9 +22,7 @@ extern const struct strategy scheduling_strategies[];   /* priority classes */
 extern const struct strategy policy_strategies[];       /* disruption budgets */
 extern const struct strategy coordination_strategies[]; /* leases */
 extern const struct strategy
-    storage_class_strategies[];                /* StorageClasses and VolumeAttributesClasses */
-extern const struct strategy csi_strategies[]; /* drivers, nodes, capacities, attachments */
-extern const struct strategy autoscaler_strategies[];
+    storage_class_strategies[]; /* StorageClasses and VolumeAttributesClasses */
 extern const struct strategy endpoint_slice_strategies[];
 extern const struct strategy ingress_strategies[]; /* Ingresses and IngressClasses */
 extern const struct strategy network_policy_strategies[];

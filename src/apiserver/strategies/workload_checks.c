@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "apiserver/strategies/workload_checks.h"
 
+bool selector_parses(const struct json_value *selector)
+{
+    struct arena a;
+    struct field_errors errors = {.arena = &a};
+    struct field_path path = field_child(NULL, "selector");
+
+    arena_init(&a, 0);
+    field_check_label_selector(&errors, &path, selector);
+    arena_release(&a);
+    return errors.n == 0;
+}
+
 void check_template_labels(const struct spot *spec)
 {
     struct spot template = spot_get(spec, "template");
@@ -35,7 +47,7 @@ void check_required_selector(const struct spot *spec, const char *what)
     }
     spot_check_selector(&selector);
     if (label_selector_empty(selector.v))
-        spot_invalid(&selector, "empty selector is invalid for %s", what);
+        spot_invalid_selector(&selector, "empty selector is invalid for %s", what);
 }
 
 void check_counters(const struct spot *s, const char *const *names)
@@ -59,8 +71,10 @@ void check_counter_limit(const struct spot *s, const char *name, const char *lim
 void check_collision_count(const struct spot *status, const struct json_value *old)
 {
     struct spot count = spot_number(status, "collisionCount");
+    const struct json_value *before = json_at(old, "status.collisionCount");
 
-    if (spot_int(&count) < json_int_at(old, "status.collisionCount", 0))
+    if (before && (!json_get(status->v, STR("collisionCount")) ||
+                   spot_int(&count) < json_int_at(old, "status.collisionCount", 0)))
         spot_invalid(&count, "cannot be decremented");
 }
 
@@ -70,7 +84,9 @@ int64_t int_or_percent(const struct json_value *v)
 
     if (n >= 0)
         return n;
-    return v && v->kind == JSON_NUMBER && str_to_i64(v->text, &n) ? n : 0;
+    /* Upstream takes the number of a text, too. */
+    return v && (v->kind == JSON_NUMBER || v->kind == JSON_STRING) && str_to_i64(v->text, &n) ? n
+                                                                                              : 0;
 }
 
 bool object_is_new(const struct json_value *object)

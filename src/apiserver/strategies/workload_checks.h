@@ -12,6 +12,8 @@
 
 #include "apiserver/strategies/spot.h"
 
+/* Upstream can use the selector: it has no errors. */
+bool selector_parses(const struct json_value *selector);
 /* "`selector` does not match template `labels`", at the labels of the template. */
 void check_template_labels(const struct spot *spec);
 /*
