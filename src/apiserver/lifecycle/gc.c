@@ -67,7 +67,7 @@ static bool solid(const struct lifecycle *l, const struct gc_edge *edge)
     return gc_edge_owner(l, edge) == GC_SOLID;
 }
 
-static void report_stray(struct lifecycle *l, struct gc_node *node)
+static void report_stray(struct lifecycle *l, struct gc_node *node, const struct revision *rev)
 {
     for (size_t i = 0; i < node->owners.n && !node->reported; i++) {
         const struct gc_edge *edge = node->owners.v[i];
@@ -85,8 +85,7 @@ static void report_stray(struct lifecycle *l, struct gc_node *node)
             "namespace \"%.*s\"",
             STR_ARG(edge->api_version), STR_ARG(edge->kind), STR_ARG(node->namespace),
             STR_ARG(edge->name), STR_ARG(edge->owner->uid), STR_ARG(node->namespace));
-        struct life_target about = {node->resource, node->namespace, node->name};
-        life_event(l, &about, node->uid, &text);
+        life_event(l, rev, &text);
     }
 }
 
@@ -147,7 +146,7 @@ static void sync_dependent(struct lifecycle *l, struct gc_node *node, const stru
     }
     if (node->deleting || node->owners.n == 0)
         return;
-    report_stray(l, node);
+    report_stray(l, node, rev);
     if (v.impossible)
         return;
     if (v.unknown) { /* the definition of a custom resource may come */

@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tasks of all controllers, and the calls of lifecycle.h. */
 #include "apiserver/lifecycle/gc_graph.h"
+#include "apiserver/lifecycle/pods.h"
+
+static void free_state(struct lifecycle *l UNUSED, void *state)
+{
+    free(state);
+}
 
 static const struct task_type {
     void (*sync)(struct lifecycle *l, struct task *task);
-    void (*release)(struct lifecycle *l, struct task *task); /* NULL: a named task */
+    void (*free_state)(struct lifecycle *l, void *state); /* of a named task; NULL: it has none */
 } task_types[N_TASK_KINDS] = {
-    [TASK_GC] = {gc_sync, gc_release},     [TASK_NAMESPACE] = {namespace_sync, NULL},
-    [TASK_ACCOUNT] = {account_sync, NULL}, [TASK_ROOT_CA] = {root_ca_sync, NULL},
+    [TASK_GC] = {gc_sync, NULL},
+    [TASK_NAMESPACE] = {namespace_sync, free_state},
+    [TASK_ACCOUNT] = {account_sync, NULL},
+    [TASK_ROOT_CA] = {root_ca_sync, NULL},
     [TASK_TOKEN] = {token_sync, NULL},
+    [TASK_BUDGET] = {budget_sync, chooser_free},
+    [TASK_STALE_TARGET] = {stale_target_sync, NULL},
 };
 
 static struct task *task_of(struct work *work)
@@ -26,12 +36,13 @@ static void on_sync(void *ctx, struct work *work)
 static void on_free(void *ctx, struct work *work)
 {
     struct task *task = task_of(work);
-    if (task_types[task->kind].release) {
-        task_types[task->kind].release(ctx, task);
+    if (task->kind == TASK_GC) {
+        gc_release(ctx, task);
         return;
     }
     struct named_task *named = CONTAINER_OF(task, struct named_task, task);
-    free(named->state);
+    if (task_types[task->kind].free_state)
+        task_types[task->kind].free_state(ctx, named->state);
     free(named);
 }
 
@@ -71,6 +82,8 @@ struct named_task *task_named(struct lifecycle *l, enum task_kind kind, struct s
 void task_end(struct lifecycle *l, struct named_task *task)
 {
     map_del(&l->named, task->key);
+    if (task_types[task->task.kind].free_state)
+        task_types[task->task.kind].free_state(l, TAKE(task->state));
     work_drop(&l->queue, &task->task.work);
 }
 
@@ -98,6 +111,9 @@ struct lifecycle *lifecycle_new(const struct lifecycle_options *options)
         .config_maps = named(rs, "", "configmaps"),
         .secrets = named(rs, "", "secrets"),
         .events = named(rs, "", "events"),
+        .budgets = named(rs, "policy", "poddisruptionbudgets"),
+        .replica_sets = named(rs, "apps", "replicasets"),
+        .deployments = named(rs, "apps", "deployments"),
     };
     work_queue_init(&l->queue, &queue);
     arena_init(&l->scratch, (size_t)64 << 10);
@@ -113,6 +129,7 @@ struct lifecycle *lifecycle_free(struct lifecycle *l)
         on_free(l, &((struct named_task *)e->value)->task.work);
     map_release(&l->named);
     gc_graph_release(l);
+    pods_release(l);
     arena_release(&l->scratch);
     buf_release(&l->body);
     free(l);
@@ -126,6 +143,8 @@ void lifecycle_changed(struct lifecycle *l, const struct store_event *event)
     gc_changed(l, event, &view);
     namespace_changed(l, event, &view);
     accounts_changed(l, event, &view);
+    pods_changed(l, event, &view);
+    budgets_changed(l, event, &view);
 }
 
 void lifecycle_write_done(struct lifecycle *l, uint64_t id, int status, int64_t now)

@@ -21,6 +21,8 @@ enum task_kind {
     TASK_ACCOUNT, /* the default ServiceAccount of a namespace */
     TASK_ROOT_CA, /* its ConfigMap kube-root-ca.crt */
     TASK_TOKEN,   /* a secret with a token of a ServiceAccount */
+    TASK_BUDGET,
+    TASK_STALE_TARGET, /* the condition DisruptionTarget of a pod */
     N_TASK_KINDS,
 };
 
@@ -40,16 +42,17 @@ struct named_task {
 /* The resources that controllers read; NULL: not served. */
 struct lifecycle_resources {
     const struct resource *pods, *nodes, *namespaces, *service_accounts, *config_maps, *secrets;
-    const struct resource *events;
+    const struct resource *events, *budgets, *replica_sets, *deployments;
 };
 
 struct lifecycle {
     struct lifecycle_options options;
     struct lifecycle_resources r;
     struct work_queue queue;
-    struct map named;     /* key → struct named_task */
-    struct map graph;     /* uid → struct gc_node */
-    size_t n_terminating; /* namespaces that are being deleted */
+    struct map named;                     /* key → struct named_task */
+    struct map graph;                     /* uid → struct gc_node */
+    struct map pods, rooms, pods_of_node; /* pods.h */
+    size_t n_terminating;                 /* namespaces that are being deleted */
     uint64_t next_event;
     struct arena scratch; /* of one change or sync */
     struct buf body;      /* of the next write */
@@ -107,8 +110,7 @@ struct life_event {
     struct str message;
 };
 /* An Event about the object. */
-void life_event(struct lifecycle *l, const struct life_target *about, struct str uid,
-                const struct life_event *text);
+void life_event(struct lifecycle *l, const struct revision *about, const struct life_event *text);
 
 /* --- objects.c -------------------------------------------------------------------------------- */
 
@@ -144,5 +146,10 @@ void accounts_changed(struct lifecycle *l, const struct store_event *event,
 void account_sync(struct lifecycle *l, struct task *task);
 void root_ca_sync(struct lifecycle *l, struct task *task);
 void token_sync(struct lifecycle *l, struct task *task);
+
+void budgets_changed(struct lifecycle *l, const struct store_event *event,
+                     const struct life_view *view);
+void budget_sync(struct lifecycle *l, struct task *task);
+void stale_target_sync(struct lifecycle *l, struct task *task);
 
 #endif

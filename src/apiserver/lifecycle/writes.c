@@ -69,8 +69,7 @@ void task_remove_finalizer(struct lifecycle *l, struct task *task, const struct 
     task_write(l, task, WRITER_PATCH_MERGE, &target, "");
 }
 
-void life_event(struct lifecycle *l, const struct life_target *about, struct str uid,
-                const struct life_event *text)
+void life_event(struct lifecycle *l, const struct revision *about, const struct life_event *text)
 {
     struct arena *a = &l->scratch;
     struct str namespace = str_empty(about->namespace) ? STR("default") : about->namespace;
@@ -84,7 +83,7 @@ void life_event(struct lifecycle *l, const struct life_target *about, struct str
     if (!str_empty(about->namespace))
         json_set(&object, STR("namespace"), json_text(about->namespace), a);
     json_set(&object, STR("name"), json_text(about->name), a);
-    json_set(&object, STR("uid"), json_text(uid), a);
+    json_set(&object, STR("uid"), json_text(life_view(about).uid), a);
     json_set(&object, STR("apiVersion"), json_text(about->resource->api_version), a);
     json_set(&event, STR("kind"), json_text(STR("Event")), a);
     json_set(&event, STR("apiVersion"), json_text(STR("v1")), a);

@@ -14,6 +14,7 @@
 
 #include "api/selector.h"
 #include "apiserver/registry/registry.h"
+#include "apiserver/store/selectors.h"
 #include "apiserver/strategies/strategy.h"
 #include "base/time.h"
 #include "base/vec.h"
@@ -192,13 +193,6 @@ int serve_scale(struct op *op) MUST_CHECK;
 
 /* Whether the selector names one object, by metadata.name. */
 bool revision_selector_name(const struct revision_selector *s, struct str *ret_name);
-bool selector_matches_revision(const struct selector *s, const struct revision *rev);
-/* metav1.LabelSelector; NULL matches nothing. -EINVAL: it is not valid. */
-int selector_from_tree(const struct json_value *v, struct arena *a,
-                       struct selector *ret_selector) MUST_CHECK;
-/* A map of labels; an empty one matches nothing. */
-void selector_from_labels(const struct json_value *labels, struct arena *a,
-                          struct selector *ret_selector);
 
 /* --- expiry.c --------------------------------------------------------------------------------- */
 
