@@ -39,3 +39,18 @@ void golden_load(const char *name, const struct type *type, struct arena *a, voi
     buf_release(&text);
     free(path);
 }
+
+struct json_value golden_tree(const char *name, struct arena *a)
+{
+    char *path = xasprintf("tests/golden/%s", name);
+    struct buf text = BUF_INIT;
+    struct json_value v = {0};
+    struct err e;
+    if (!read_file(path, &text))
+        fail_msg("%s: cannot be read; tests are run from the root of the repository", path);
+    if (json_parse(buf_str(&text), 0, a, &v, &e) < 0)
+        fail_msg("%s: %s", path, e.msg);
+    buf_release(&text);
+    free(path);
+    return v;
+}

@@ -11,7 +11,10 @@
 #define BERTH_TESTS_GOLDEN_H
 
 #include "codec/desc.h"
+#include "codec/json_value.h"
 
 void golden_load(const char *name, const struct type *type, struct arena *a, void *out);
+/* The same as a tree. */
+struct json_value golden_tree(const char *name, struct arena *a);
 
 #endif

@@ -11,4 +11,6 @@
 
 #include "apiserver/strategies/strategy.h"
 
+extern const struct strategy replication_strategies[]; /* pod templates, replication controllers */
+
 #endif

@@ -12,8 +12,8 @@
 #ifndef BERTH_APISERVER_STRATEGIES_STRATEGY_H
 #define BERTH_APISERVER_STRATEGIES_STRATEGY_H
 
-#include "apiserver/types/api_status.h"
 #include "apiserver/store/store.h"
+#include "apiserver/types/api_status.h"
 
 struct strategy {
     struct str group, plural;
