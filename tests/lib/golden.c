@@ -27,15 +27,22 @@ static bool read_file(const char *path, struct buf *out)
     return true;
 }
 
-void golden_load(const char *name, const struct type *type, struct arena *a, void *out)
+void golden_read(const char *name, struct buf *out)
 {
     char *path = xasprintf("tests/golden/%s", name);
+
+    if (!read_file(path, out))
+        fail_msg("%s: cannot be read; tests are run from the root of the repository", path);
+    free(path);
+}
+
+void golden_load(const char *name, const struct type *type, struct arena *a, void *out)
+{
     struct buf text = BUF_INIT;
     struct err e;
-    if (!read_file(path, &text))
-        fail_msg("%s: cannot be read; tests are run from the root of the repository", path);
+
+    golden_read(name, &text);
     if (json_decode(buf_str(&text), type, 0, a, out, &e) < 0)
-        fail_msg("%s: %s", path, e.msg);
+        fail_msg("tests/golden/%s: %s", name, e.msg);
     buf_release(&text);
-    free(path);
 }

@@ -12,6 +12,8 @@
 
 #include "codec/desc.h"
 
+/* Appends the text of the file. */
+void golden_read(const char *name, struct buf *out);
 void golden_load(const char *name, const struct type *type, struct arena *a, void *out);
 
 #endif

@@ -3,8 +3,8 @@
 
 /* NULL ends the list. */
 static const struct strategy *const arrays[] = {
-    replication_strategies,
-    NULL,
+    pod_strategies,    config_strategies,      namespace_strategies,
+    volume_strategies, replication_strategies, NULL,
 };
 
 const struct strategy *strategy_find(const struct resource *r)
