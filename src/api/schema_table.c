@@ -2205,7 +2205,7 @@ static const struct schema_field fields_377[] = {
 static const struct schema_field fields_378[] = {
     F("maxUnavailable", INT_OR_STRING, ONE, 0, 3, INT_OR_STRING, E|P),
     F("minAvailable", INT_OR_STRING, ONE, 0, 1, INT_OR_STRING, E|P),
-    F("selector", MESSAGE, ONE, 65, 2, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC),
+    F("selector", MESSAGE, ONE, 65, 2, MESSAGE, E|P, .merge = SCHEMA_MERGE_ATOMIC, .patch_replace = true),
     F("unhealthyPodEvictionPolicy", STRING, ONE, 0, 4, STRING, E|P),
 };
 static const struct schema_field fields_379[] = {

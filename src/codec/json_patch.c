@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/err.h"
+#include "codec/json_draft.h"
 
 /* --- members ---------------------------------------------------------------------------------- */
 
@@ -55,18 +56,19 @@ void json_patch_merge(const struct json_value *target, const struct json_value *
         *ret_value = *patch;
         return;
     }
-    struct json_value out = open_object(target, patch->n_members, a);
+    struct json_draft out;
+    json_draft_init(&out, target, patch->n_members, a);
     for (size_t i = 0; i < patch->n_members; i++) {
         const struct json_member *m = &patch->members[i];
         if (m->value.kind == JSON_NULL) {
-            unset(&out, m->key);
+            json_draft_remove(&out, m->key);
             continue;
         }
         struct json_value merged;
-        json_patch_merge(find(&out, m->key), &m->value, a, &merged);
-        set(&out, m->key, merged);
+        json_patch_merge(json_draft_get(&out, m->key), &m->value, a, &merged);
+        json_draft_set(&out, m->key, merged);
     }
-    *ret_value = out;
+    *ret_value = json_draft_end(&out);
 }
 
 /* --- strategic merge patch -------------------------------------------------------------------- */

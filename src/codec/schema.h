@@ -72,14 +72,15 @@ struct schema_field {
     uint8_t wire;    /* enum schema_wire */
     uint8_t merge;   /* enum schema_merge */
     bool required : 1;
-    bool retain_keys : 1;  /* strategic merge: the patch strategy has retainKeys */
-    bool nullable : 1;     /* a pointer in Go: absent and zero differ */
-    bool omit_empty : 1;   /* Go writes no false, 0, "", empty list or empty map to JSON */
-    bool omit_zero : 1;    /* Go writes no zero time and no struct whose members are all zero */
-    const char *patch_key; /* strategic merge: items with the same member are merged; "": a set of
-                              scalars; NULL: the list is replaced */
-    const char *keys;      /* SCHEMA_MERGE_MAP: "containerPort,protocol" */
-    const char *preset;    /* its default in OpenAPI as JSON, "\"TCP\""; NULL: none */
+    bool retain_keys : 1;   /* strategic merge: the patch strategy has retainKeys */
+    bool patch_replace : 1; /* strategic merge: the object is replaced */
+    bool nullable : 1;      /* a pointer in Go: absent and zero differ */
+    bool omit_empty : 1;    /* Go writes no false, 0, "", empty list or empty map to JSON */
+    bool omit_zero : 1;     /* Go writes no zero time and no struct whose members are all zero */
+    const char *patch_key;  /* strategic merge: items with the same member are merged; "": a set of
+                               scalars; NULL: the list is replaced */
+    const char *keys;       /* SCHEMA_MERGE_MAP: "containerPort,protocol" */
+    const char *preset;     /* its default in OpenAPI as JSON, "\"TCP\""; NULL: none */
 };
 
 struct schema_type {

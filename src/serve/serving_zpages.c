@@ -5,7 +5,7 @@
 #include "codec/cbor.h"
 #include "codec/json.h"
 #include "codec/yaml.h"
-#include "serve/media_type.h"
+#include "net/media_type.h"
 #include "serve/serving_internal.h"
 
 #define COMPONENT "kube-scheduler"

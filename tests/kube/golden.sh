@@ -58,7 +58,7 @@ for v in api__v1 aggregated_v2 apis__apps__v1 apis__authentication.k8s.io__v1 ap
 done
 
 if [ -n "$check" ]; then
-    for f in cbor.json quantity.json selectors.json podrequests.json protofields.txt objects discovery validation; do
+    for f in apply.json cbor.json strategic.json quantity.json selectors.json podrequests.json protofields.txt objects discovery validation; do
         diff -rq "$tmp/golden.new/$f" "$dir/$f" || exit 1
     done
     for f in schema_table.c schema_kinds.h; do

@@ -27,22 +27,30 @@ static bool read_file(const char *path, struct buf *out)
     return true;
 }
 
-void golden_read(const char *name, struct buf *out)
+void golden_load(const char *name, const struct type *type, struct arena *a, void *out)
 {
     char *path = xasprintf("tests/golden/%s", name);
-
-    if (!read_file(path, out))
+    struct buf text = BUF_INIT;
+    struct err e;
+    if (!read_file(path, &text))
         fail_msg("%s: cannot be read; tests are run from the root of the repository", path);
+    if (json_decode(buf_str(&text), type, 0, a, out, &e) < 0)
+        fail_msg("%s: %s", path, e.msg);
+    buf_release(&text);
     free(path);
 }
 
-void golden_load(const char *name, const struct type *type, struct arena *a, void *out)
+struct json_value golden_tree(const char *name, struct arena *a)
 {
+    char *path = xasprintf("tests/golden/%s", name);
     struct buf text = BUF_INIT;
+    struct json_value v = {0};
     struct err e;
-
-    golden_read(name, &text);
-    if (json_decode(buf_str(&text), type, 0, a, out, &e) < 0)
-        fail_msg("tests/golden/%s: %s", name, e.msg);
+    if (!read_file(path, &text))
+        fail_msg("%s: cannot be read; tests are run from the root of the repository", path);
+    if (json_parse(buf_str(&text), 0, a, &v, &e) < 0)
+        fail_msg("%s: %s", path, e.msg);
     buf_release(&text);
+    free(path);
+    return v;
 }

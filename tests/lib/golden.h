@@ -11,9 +11,10 @@
 #define BERTH_TESTS_GOLDEN_H
 
 #include "codec/desc.h"
+#include "codec/json_value.h"
 
-/* Appends the text of the file. */
-void golden_read(const char *name, struct buf *out);
 void golden_load(const char *name, const struct type *type, struct arena *a, void *out);
+/* The same as a tree. */
+struct json_value golden_tree(const char *name, struct arena *a);
 
 #endif

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "serve/media_type.h"
+#include "net/media_type.h"
 
 static const struct media_type types[] = {
     {STR_INIT("application"), STR_INIT("json"), true},

@@ -357,11 +357,9 @@ static size_t run_file(const char *name)
     struct json_value root;
     struct run run = {0};
     struct json_items objects;
-    struct buf text = BUF_INIT;
 
     arena_init(&run.arena, 1 << 16);
-    golden_read(arena_printf(&run.arena, "validation/%s", name).p, &text);
-    assert_int_equal(json_parse(buf_str(&text), 0, &run.arena, &root, NULL), 0);
+    root = golden_tree(arena_printf(&run.arena, "validation/%s", name).p, &run.arena);
     run.messages = json_get(&root, STR("messages"));
     objects = json_items_at(&root, "objects");
     for (size_t i = 0; i < objects.n; i++)
@@ -369,7 +367,6 @@ static size_t run_file(const char *name)
     print_message("%s: %zu of %zu differ\n", name, run.wrong, run.cases);
     assert_true(run.cases > 0);
     arena_release(&run.arena);
-    buf_release(&text);
     return run.wrong;
 }
 

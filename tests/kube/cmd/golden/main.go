@@ -29,6 +29,8 @@ func main() {
 	writeRows(filepath.Join(dir, "podrequests.json"), podRequests(dice(3)))
 	writeObjects(filepath.Join(dir, "objects"), dice(4))
 	writeRows(filepath.Join(dir, "cbor.json"), cborObjects(dice(5)))
+	writeRows(filepath.Join(dir, "strategic.json"), strategicPatches(dice(6)))
+	writeRows(filepath.Join(dir, "apply.json"), applies(dice(7)))
 }
 
 // table is a file of golden data: sections in the order given, each a list of rows.

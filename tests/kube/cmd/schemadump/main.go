@@ -261,6 +261,9 @@ func (d *dumper) strategies(out *field, f reflect.StructField, t reflect.Type, p
 	if slices.Contains(strategy, "merge") && out.shape == "LIST" {
 		out.members += fmt.Sprintf(", .patch_key = %q", f.Tag.Get("patchMergeKey"))
 	}
+	if slices.Contains(strategy, "replace") && out.shape != "LIST" {
+		out.members += ", .patch_replace = true"
+	}
 	if slices.Contains(strategy, "retainKeys") {
 		out.flags = append(out.flags, "M")
 	}

@@ -9,8 +9,8 @@
  * Ownership: the texts of a choice point into the header.
  * Threading: any.
  */
-#ifndef BERTH_SERVE_MEDIA_TYPE_H
-#define BERTH_SERVE_MEDIA_TYPE_H
+#ifndef BERTH_NET_MEDIA_TYPE_H
+#define BERTH_NET_MEDIA_TYPE_H
 
 #include "base/arena.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/media_type.h"
+#include "net/media_type.h"
 
 #include "base/go_sort.h"
 

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tasks of all controllers, and the calls of lifecycle.h. */
+#include "apiserver/lifecycle/gc_graph.h"
+#include "apiserver/lifecycle/pods.h"
+
+static void free_state(struct lifecycle *l UNUSED, void *state)
+{
+    free(state);
+}
+
+static const struct task_type {
+    void (*sync)(struct lifecycle *l, struct task *task);
+    void (*free_state)(struct lifecycle *l, void *state); /* of a named task; NULL: it has none */
+} task_types[N_TASK_KINDS] = {
+    [TASK_GC] = {gc_sync, NULL},
+    [TASK_NAMESPACE] = {namespace_sync, free_state},
+    [TASK_ACCOUNT] = {account_sync, NULL},
+    [TASK_ROOT_CA] = {root_ca_sync, NULL},
+    [TASK_TOKEN] = {token_sync, NULL},
+    [TASK_BUDGET] = {budget_sync, chooser_free},
+    [TASK_STALE_TARGET] = {stale_target_sync, NULL},
+};
+
+static struct task *task_of(struct work *work)
+{
+    return CONTAINER_OF(work, struct task, work);
+}
+
+static void on_sync(void *ctx, struct work *work)
+{
+    struct lifecycle *l = ctx;
+    arena_reset(&l->scratch);
+    task_types[task_of(work)->kind].sync(l, task_of(work));
+}
+
+static void on_free(void *ctx, struct work *work)
+{
+    struct task *task = task_of(work);
+    if (task->kind == TASK_GC) {
+        gc_release(ctx, task);
+        return;
+    }
+    struct named_task *named = CONTAINER_OF(task, struct named_task, task);
+    if (task_types[task->kind].free_state)
+        task_types[task->kind].free_state(ctx, named->state);
+    free(named);
+}
+
+/* --- tasks with names ------------------------------------------------------------------------- */
+
+static struct str key_of(struct lifecycle *l, enum task_kind kind, struct str namespace,
+                         struct str name)
+{
+    return arena_printf(&l->scratch, "%d %.*s/%.*s", (int)kind, STR_ARG(namespace), STR_ARG(name));
+}
+
+struct named_task *task_find(struct lifecycle *l, enum task_kind kind, struct str namespace,
+                             struct str name)
+{
+    return map_get(&l->named, key_of(l, kind, namespace, name));
+}
+
+struct named_task *task_named(struct lifecycle *l, enum task_kind kind, struct str namespace,
+                              struct str name)
+{
+    struct str key = key_of(l, kind, namespace, name);
+    struct named_task *task = map_get(&l->named, key);
+    if (!task) {
+        task = xcalloc(1, sizeof(*task) + key.n + 1);
+        task_init(&task->task, kind);
+        memcpy(task->text, key.p, key.n);
+        task->key = (struct str){task->text, key.n};
+        task->name = str_slice(task->key, key.n - name.n, key.n);
+        task->namespace =
+            str_slice(task->key, key.n - name.n - 1 - namespace.n, key.n - name.n - 1);
+        map_put(&l->named, task->key, task);
+    }
+    task_mark(l, &task->task);
+    return task;
+}
+
+void task_end(struct lifecycle *l, struct named_task *task)
+{
+    map_del(&l->named, task->key);
+    if (task_types[task->task.kind].free_state)
+        task_types[task->task.kind].free_state(l, TAKE(task->state));
+    work_drop(&l->queue, &task->task.work);
+}
+
+/* --- the calls of lifecycle.h ----------------------------------------------------------------- */
+
+static const struct resource *named(const struct resources *rs, const char *group,
+                                    const char *plural)
+{
+    const struct resource *r = resources_named(rs, str_of(group), str_of(plural));
+    return r ? resource_stored(r) : NULL;
+}
+
+struct lifecycle *lifecycle_new(const struct lifecycle_options *options)
+{
+    struct lifecycle *l = xnew(struct lifecycle);
+    const struct resources *rs = options->resources;
+    struct work_queue_options queue = {
+        .writer = options->writer, .ctx = l, .sync = on_sync, .free = on_free};
+    l->options = *options;
+    l->r = (struct lifecycle_resources){
+        .pods = named(rs, "", "pods"),
+        .nodes = named(rs, "", "nodes"),
+        .namespaces = named(rs, "", "namespaces"),
+        .service_accounts = named(rs, "", "serviceaccounts"),
+        .config_maps = named(rs, "", "configmaps"),
+        .secrets = named(rs, "", "secrets"),
+        .events = named(rs, "", "events"),
+        .budgets = named(rs, "policy", "poddisruptionbudgets"),
+        .replica_sets = named(rs, "apps", "replicasets"),
+        .deployments = named(rs, "apps", "deployments"),
+    };
+    work_queue_init(&l->queue, &queue);
+    arena_init(&l->scratch, (size_t)64 << 10);
+    return l;
+}
+
+struct lifecycle *lifecycle_free(struct lifecycle *l)
+{
+    if (!l)
+        return NULL;
+    work_queue_release(&l->queue);
+    map_each (e, &l->named)
+        on_free(l, &((struct named_task *)e->value)->task.work);
+    map_release(&l->named);
+    gc_graph_release(l);
+    pods_release(l);
+    arena_release(&l->scratch);
+    buf_release(&l->body);
+    free(l);
+    return NULL;
+}
+
+void lifecycle_changed(struct lifecycle *l, const struct store_event *event)
+{
+    struct life_view view = life_view(event->after);
+    arena_reset(&l->scratch);
+    gc_changed(l, event, &view);
+    namespace_changed(l, event, &view);
+    accounts_changed(l, event, &view);
+    pods_changed(l, event, &view);
+    budgets_changed(l, event, &view);
+}
+
+void lifecycle_write_done(struct lifecycle *l, uint64_t id, int status, int64_t now)
+{
+    work_queue_done(&l->queue, id, status, now);
+}
+
+void lifecycle_run(struct lifecycle *l, int64_t now)
+{
+    work_queue_run(&l->queue, now);
+}
+
+int64_t lifecycle_next(const struct lifecycle *l)
+{
+    return work_queue_next(&l->queue);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading objects. */
+#include "apiserver/lifecycle/lifecycle_internal.h"
+
+static struct str unquoted(struct str value)
+{
+    return value.n >= 2 && value.p[0] == '"' ? str_slice(value, 1, value.n - 1) : STR("");
+}
+
+static bool on_meta(void *ctx, struct str name, struct str value)
+{
+    struct life_view *view = ctx;
+    if (str_is(name, "uid"))
+        view->uid = unquoted(value);
+    else if (str_is(name, "deletionTimestamp"))
+        view->deletion = unquoted(value);
+    else if (str_is(name, "ownerReferences"))
+        view->owners = value;
+    else if (str_is(name, "finalizers"))
+        view->finalizers = value;
+    return true;
+}
+
+static bool on_top(void *ctx, struct str name, struct str value)
+{
+    if (!str_is(name, "metadata"))
+        return true;
+    return json_each_member(value, on_meta, ctx, NULL) < 0;
+}
+
+/* Every change passes here: the text is skimmed, not parsed. */
+struct life_view life_view(const struct revision *rev)
+{
+    struct life_view view = {0};
+    int r = json_each_member(rev->text, on_top, &view, NULL);
+    (void)r; /* the registry stores JSON only */
+    return view;
+}
+
+struct revision *life_find(const struct lifecycle *l, const struct resource *resource,
+                           struct str namespace, struct str name)
+{
+    return resource ? store_get(l->options.store, resource, namespace, name) : NULL;
+}
+
+struct json_value *life_parse(struct lifecycle *l, const struct revision *rev)
+{
+    struct json_value *tree = arena_new(&l->scratch, struct json_value);
+    int r = json_parse(rev->text, 0, &l->scratch, tree, NULL);
+    assert(r == 0);
+    (void)r;
+    return tree;
+}
+
+bool life_is_deleting(const struct json_value *object)
+{
+    return !str_empty(json_text_at(object, "metadata.deletionTimestamp"));
+}
+
+bool life_list_has(const struct json_value *list, const char *text)
+{
+    for (size_t i = 0; list && list->kind == JSON_ARRAY && i < list->n; i++)
+        if (list->items[i].kind == JSON_STRING && str_is(list->items[i].text, text))
+            return true;
+    return false;
+}
+
+struct str life_time(struct lifecycle *l, int64_t at)
+{
+    struct buf text = BUF_INIT;
+    timestamp_format(timestamp_of(at), 0, &text);
+    struct str copy = arena_dup(&l->scratch, buf_str(&text));
+    buf_release(&text);
+    return copy;
+}
+
+struct json_value *life_condition(struct json_value *object, const char *type)
+{
+    struct json_value *status = json_member(object, STR("status"));
+    struct json_value *list = status ? json_member(status, STR("conditions")) : NULL;
+    for (size_t i = 0; list && list->kind == JSON_ARRAY && i < list->n; i++)
+        if (str_is(json_get_text(&list->items[i], STR("type")), type))
+            return &list->items[i];
+    return NULL;
+}

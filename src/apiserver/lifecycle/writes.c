@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the controllers write. */
+#include "apiserver/lifecycle/lifecycle_internal.h"
+
+struct life_target life_target(const struct revision *rev)
+{
+    return (struct life_target){rev->resource, rev->namespace, rev->name};
+}
+
+static struct writer_request request_of(struct lifecycle *l, enum writer_verb verb,
+                                        const struct life_target *target)
+{
+    return (struct writer_request){.verb = verb,
+                                   .group = target->resource->group,
+                                   .plural = target->resource->plural,
+                                   .namespace = target->namespace,
+                                   .name = target->name,
+                                   .body = buf_str(&l->body)};
+}
+
+void task_write(struct lifecycle *l, struct task *task, enum writer_verb verb,
+                const struct life_target *target, const char *subresource)
+{
+    struct writer_request request = request_of(l, verb, target);
+    request.subresource = str_of(subresource);
+    work_write(&l->queue, &task->work, WORK_NOTHING, 0, &request);
+}
+
+void task_delete(struct lifecycle *l, struct task *task, const struct revision *rev,
+                 const char *policy, bool exact)
+{
+    struct life_target target = life_target(rev);
+    buf_clear(&l->body);
+    buf_add_cstr(&l->body, "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
+                           "\"preconditions\":{\"uid\":");
+    json_write_str(&l->body, life_view(rev).uid);
+    if (exact)
+        buf_add_printf(&l->body, ",\"resourceVersion\":\"%llu\"", (unsigned long long)rev->version);
+    buf_add_char(&l->body, '}');
+    if (*policy)
+        buf_add_printf(&l->body, ",\"propagationPolicy\":\"%s\"", policy);
+    buf_add_char(&l->body, '}');
+    task_write(l, task, WRITER_DELETE, &target, "");
+}
+
+void life_patch(struct lifecycle *l, const struct revision *rev)
+{
+    buf_clear(&l->body);
+    buf_add_printf(&l->body, "{\"metadata\":{\"resourceVersion\":\"%llu\"",
+                   (unsigned long long)rev->version);
+}
+
+void task_remove_finalizer(struct lifecycle *l, struct task *task, const struct revision *rev,
+                           const struct json_value *object, const char *finalizer)
+{
+    struct json_items list = json_items_at(object, "metadata.finalizers");
+    struct life_target target = life_target(rev);
+    size_t n = 0;
+    life_patch(l, rev);
+    buf_add_cstr(&l->body, ",\"finalizers\":");
+    size_t at = l->body.n;
+    for (size_t i = 0; i < list.n; i++) {
+        if (list.v[i].kind != JSON_STRING || str_is(list.v[i].text, finalizer))
+            continue;
+        buf_add_char(&l->body, n++ ? ',' : '[');
+        json_write_str(&l->body, list.v[i].text);
+    }
+    buf_add_cstr(&l->body, l->body.n == at ? "null}}" : "]}}");
+    task_write(l, task, WRITER_PATCH_MERGE, &target, "");
+}
+
+void life_event(struct lifecycle *l, const struct revision *about, const struct life_event *text)
+{
+    struct arena *a = &l->scratch;
+    struct str namespace = str_empty(about->namespace) ? STR("default") : about->namespace;
+    struct str name = arena_printf(a, "%.*s.%llx", STR_ARG(about->name),
+                                   (unsigned long long)l->queue.now + ++l->next_event);
+    struct str now = life_time(l, l->queue.now);
+    struct json_value event = json_object(), object = json_object();
+    if (!l->r.events)
+        return;
+    json_set(&object, STR("kind"), json_text(about->resource->kind), a);
+    if (!str_empty(about->namespace))
+        json_set(&object, STR("namespace"), json_text(about->namespace), a);
+    json_set(&object, STR("name"), json_text(about->name), a);
+    json_set(&object, STR("uid"), json_text(life_view(about).uid), a);
+    json_set(&object, STR("apiVersion"), json_text(about->resource->api_version), a);
+    json_set(&event, STR("kind"), json_text(STR("Event")), a);
+    json_set(&event, STR("apiVersion"), json_text(STR("v1")), a);
+    json_set_at(&event, "metadata.name", json_text(name), a);
+    json_set_at(&event, "metadata.namespace", json_text(namespace), a);
+    json_set(&event, STR("involvedObject"), object, a);
+    json_set(&event, STR("reason"), json_text(str_of(text->reason)), a);
+    json_set(&event, STR("message"), json_text(text->message), a);
+    json_set_at(&event, "source.component", json_text(str_of(text->component)), a);
+    json_set(&event, STR("firstTimestamp"), json_text(now), a);
+    json_set(&event, STR("lastTimestamp"), json_text(now), a);
+    json_set(&event, STR("count"), json_int(1, a), a);
+    json_set(&event, STR("type"), json_text(str_of(text->type)), a);
+    json_set(&event, STR("reportingComponent"), json_text(str_of(text->component)), a);
+    json_set(&event, STR("reportingInstance"), json_text(STR("")), a);
+    buf_clear(&l->body);
+    json_write(&event, &l->body);
+    struct life_target target = {l->r.events, namespace, name};
+    struct writer_request request = request_of(l, WRITER_CREATE, &target);
+    work_queue_send(&l->queue, &request);
+}
