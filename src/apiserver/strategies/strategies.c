@@ -3,6 +3,7 @@
 
 /* NULL ends the list. */
 static const struct strategy *const arrays[] = {
+    definition_strategies,
     replication_strategies,
     NULL,
 };

@@ -11,6 +11,7 @@
 
 #include "apiserver/strategies/strategy.h"
 
+extern const struct strategy definition_strategies[];  /* CustomResourceDefinition */
 extern const struct strategy replication_strategies[]; /* pod templates, replication controllers */
 
 #endif
