@@ -142,8 +142,7 @@ static void accept_short_names(struct naming *n, const struct map *used)
     }
     if (conflicts > 0) {
         n->reason = "ShortNamesConflict";
-        n->message = arena_printf(n->a, conflicts > 1 ? "[%.*s]" : "%.*s",
-                                  STR_ARG(buf_str(&text)));
+        n->message = arena_printf(n->a, conflicts > 1 ? "[%.*s]" : "%.*s", STR_ARG(buf_str(&text)));
     } else if (list) {
         json_set(&n->accepted, STR("shortNames"), *list, n->a);
     } else {
@@ -193,9 +192,9 @@ static void set_condition(struct json_value *definition, const struct condition 
     if (old)
         *old = v;
     else
-        json_append(json_set_array(json_set_object(definition, STR("status"), a),
-                                   STR("conditions"), a),
-                    v, a);
+        json_append(
+            json_set_array(json_set_object(definition, STR("status"), a), STR("conditions"), a), v,
+            a);
 }
 
 static void establish(struct json_value *definition, const struct naming *n, struct str time,

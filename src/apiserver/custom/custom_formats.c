@@ -105,7 +105,8 @@ static bool is_hostname(struct str s)
     if (s.n == 0 || s.n > 255)
         return false;
     while (str_split(&rest, '.', &label)) {
-        if (label.n == 0 || label.n > 63 || !is_alnum(label.p[0]) || !is_alnum(label.p[label.n - 1]))
+        if (label.n == 0 || label.n > 63 || !is_alnum(label.p[0]) ||
+            !is_alnum(label.p[label.n - 1]))
             return false;
         for (size_t i = 0; i < label.n; i++)
             if (!is_alnum(label.p[i]) && label.p[i] != '-')
@@ -160,10 +161,18 @@ bool custom_format_matches(struct str format, struct str text)
         const char *name;
         bool (*matches)(struct str text);
     } formats[] = {
-        {"date-time", is_date_time}, {"datetime", is_date_time}, {"date", is_date},
-        {"byte", is_byte},           {"ipv4", is_ipv4},          {"ipv6", is_ipv6},
-        {"cidr", is_cidr},           {"uuid", is_uuid},          {"hostname", is_hostname},
-        {"email", is_email},         {"mac", is_mac},            {"duration", is_duration},
+        {"date-time", is_date_time},
+        {"datetime", is_date_time},
+        {"date", is_date},
+        {"byte", is_byte},
+        {"ipv4", is_ipv4},
+        {"ipv6", is_ipv6},
+        {"cidr", is_cidr},
+        {"uuid", is_uuid},
+        {"hostname", is_hostname},
+        {"email", is_email},
+        {"mac", is_mac},
+        {"duration", is_duration},
         {"uri", is_uri},
     };
 

@@ -55,8 +55,8 @@ static void fail_whole(struct check *c, struct str rule)
     struct field_path path = {.name = STR("<nil>"), .index = SIZE_MAX};
     struct json_value none = json_text(STR(""));
 
-    field_error(c->errors, FIELD_INVALID, &path, &none, "\"%.*s\" %.*s",
-                STR_ARG(buf_str(c->path)), STR_ARG(rule));
+    field_error(c->errors, FIELD_INVALID, &path, &none, "\"%.*s\" %.*s", STR_ARG(buf_str(c->path)),
+                STR_ARG(rule));
 }
 
 static struct str number_text(struct check *c, double value)
@@ -243,8 +243,7 @@ static struct json_value unique_part(struct check *c, const struct custom_schema
     return keys;
 }
 
-static void check_unique(struct check *c, const struct custom_schema *s,
-                         const struct json_value *v)
+static void check_unique(struct check *c, const struct custom_schema *s, const struct json_value *v)
 {
     struct map seen = MAP_INIT; /* text to how often, up to two */
     size_t n = c->path->n;
@@ -327,8 +326,7 @@ static void check_embedded(struct check *c, const struct json_value *v)
     }
 }
 
-static void check_object(struct check *c, const struct custom_schema *s,
-                         const struct json_value *v)
+static void check_object(struct check *c, const struct custom_schema *s, const struct json_value *v)
 {
     struct json_value count = json_int((int64_t)v->n_members, c->a);
     size_t n = c->path->n;
@@ -405,8 +403,7 @@ static void check_combinations(struct check *c, const struct custom_schema *s,
     if (s->one_of.n > 0) {
         n = count_matches(c, &s->one_of, v, &first);
         if (n == 0) {
-            fail_whole(c,
-                       STR("must validate one and only one schema (oneOf). Found none valid"));
+            fail_whole(c, STR("must validate one and only one schema (oneOf). Found none valid"));
             add_errors(c, &first);
         } else if (n > 1) {
             fail_whole(c, arena_printf(c->a,

@@ -332,6 +332,9 @@ int delete_object(struct op *op, struct str namespace, struct str name, const st
         return code;
     if (is_namespace(op->stored) && terminate_namespace(op, rev, object, o))
         return 0;
+    code = definition_before_delete(op, object);
+    if (code)
+        return code;
     grace = begin_grace(op, object, o, &period);
     if (grace == GRACE_CONTINUES) {
         answer_deleted(op, object);

@@ -216,6 +216,7 @@ static int validate(struct op *op, const struct change *c)
         if (s->validate_update && whole)
             s->validate_update(&c->object, c->old, &errors);
     }
+    custom_validate(op, &c->object, &errors);
     if (errors.n > 0)
         return status_invalid(op_status(op), op->r->group, op->r->kind, object_name(c->old),
                               &errors);
