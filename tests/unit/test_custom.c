@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "apiserver/custom/custom_formats.h"
 #include "apiserver_kit.h"
 
 static void start(struct kit *k)
@@ -301,6 +302,54 @@ static void test_versions(void **state)
     kit_free(&k);
 }
 
+static void test_formats(void **state)
+{
+    static const struct {
+        const char *format, *text;
+        bool matches;
+    } rows[] = {
+        {"ipv4", "1.2.3.4", true},
+        {"ipv4", "1.2.3", false},
+        {"ipv4", "1.2.3.256", false},
+        {"ipv4", "01.2.3.4", false},
+        {"ipv6", "::", true},
+        {"ipv6", "::1", true},
+        {"ipv6", "1::", true},
+        {"ipv6", "1:2:3:4:5:6:7:8", true},
+        {"ipv6", "1:2:3:4:5:6:7", false},
+        {"ipv6", "::ffff:1.2.3.4", true},
+        {"ipv6", "1::2::3", false},
+        {"ipv6", "12345::", false},
+        {"cidr", "10.0.0.0/8", true},
+        {"cidr", "10.0.0.0/33", false},
+        {"cidr", "fd00::/64", true},
+        {"cidr", "10.0.0.0", false},
+        {"uuid", "123e4567-e89b-12d3-a456-426614174000", true},
+        {"uuid", "123e4567", false},
+        {"date", "2026-02-28", true},
+        {"date", "2026-02-30", false},
+        {"date-time", "2026-01-01T00:00:00.5+01:00", true},
+        {"byte", "YQ==", true},
+        {"byte", "?", false},
+        {"hostname", "a.example", true},
+        {"hostname", "-a", false},
+        {"email", "a@b.c", true},
+        {"email", "a", false},
+        {"mac", "01:23:45:67:89:ab", true},
+        {"mac", "01:23", false},
+        {"duration", "1h30m", true},
+        {"duration", "x", false},
+        {"uri", "https://x", true},
+        {"uri", "x", false},
+        {"unheard-of", "x", true},
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (custom_format_matches(str_of(rows[i].format), str_of(rows[i].text)) != rows[i].matches)
+            fail_msg("%s %s", rows[i].format, rows[i].text);
+}
+
 /* --- deletion --------------------------------------------------------------------------------- */
 
 static void test_delete(void **state)
@@ -339,7 +388,8 @@ int main(void)
         cmocka_unit_test(test_established), cmocka_unit_test(test_conflict),
         cmocka_unit_test(test_refused),     cmocka_unit_test(test_defaults_and_pruning),
         cmocka_unit_test(test_validation),  cmocka_unit_test(test_status_and_scale),
-        cmocka_unit_test(test_versions),    cmocka_unit_test(test_delete),
+        cmocka_unit_test(test_versions),    cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_delete),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "apiserver/custom/custom_formats.h"
 
-#include <arpa/inet.h>
-
 #include "base/time.h"
 #include "codec/base64.h"
 
@@ -49,26 +47,59 @@ static bool is_byte(struct str s)
     return ok;
 }
 
-static bool is_address(struct str s, int family)
-{
-    char text[64];
-    unsigned char raw[16];
-
-    if (s.n == 0 || s.n >= sizeof(text) || memchr(s.p, 0, s.n))
-        return false;
-    memcpy(text, s.p, s.n);
-    text[s.n] = 0;
-    return inet_pton(family, text, raw) == 1;
-}
-
+/* Four numbers up to 255 without leading zeros. */
 static bool is_ipv4(struct str s)
 {
-    return is_address(s, AF_INET);
+    struct str rest = s, part;
+    uint64_t n;
+    size_t parts = 0;
+
+    for (; str_split(&rest, '.', &part); parts++)
+        if (part.n == 0 || part.n > 3 || (part.n > 1 && part.p[0] == '0') ||
+            !str_to_u64(part, &n) || n > 255)
+            return false;
+    return parts == 4;
 }
 
+/* Counts the 16-bit groups of a part of an address; the last may be an IPv4 address. */
+static bool count_groups(struct str s, bool is_last, size_t *ret_n)
+{
+    struct str rest = s, group;
+    size_t n = 0;
+
+    if (s.n == 0) {
+        *ret_n = 0;
+        return true;
+    }
+    while (str_split(&rest, ':', &group)) {
+        if (is_last && !rest.p && str_find(group, '.') < group.n) {
+            n += 2;
+            if (!is_ipv4(group))
+                return false;
+            continue;
+        }
+        if (group.n == 0 || group.n > 4)
+            return false;
+        for (size_t i = 0; i < group.n; i++)
+            if (!is_hex(group.p[i]))
+                return false;
+        n++;
+    }
+    *ret_n = n;
+    return true;
+}
+
+/* Eight groups, or fewer with one "::". */
 static bool is_ipv6(struct str s)
 {
-    return is_address(s, AF_INET6);
+    size_t gap = str_search(s, STR("::")), before = 0, after = 0;
+
+    if (s.n > 45)
+        return false;
+    if (gap == s.n)
+        return count_groups(s, true, &before) && before == 8;
+    return count_groups(str_slice(s, 0, gap), false, &before) &&
+           count_groups(str_slice(s, gap + 2, s.n), true, &after) && before + after < 8;
 }
 
 static bool is_cidr(struct str s)

@@ -6,7 +6,7 @@
 #define DEFINITIONS_GROUP "apiextensions.k8s.io"
 #define DEFINITIONS       "customresourcedefinitions"
 
-static bool is_definition(const struct resource *r)
+bool is_definition(const struct resource *r)
 {
     return str_is(r->plural, DEFINITIONS) && str_is(r->group, DEFINITIONS_GROUP);
 }
@@ -25,75 +25,6 @@ void definition_after_put(struct registry *reg, const struct resource *stored,
 }
 
 /* --- deletion --------------------------------------------------------------------------------- */
-
-/* The objects that are there now; deleting them changes the store. */
-static struct store_key *list_keys(struct op *op, const struct resource *r, size_t *ret_n)
-{
-    struct snapshot *s = store_snapshot(op->reg->store);
-    struct store_key *keys = arena_array(op->a, struct store_key, snapshot_count(s, r));
-    struct store_range range;
-    struct revision *rev;
-    size_t n = 0;
-
-    store_range_init(&range, s, r, STR(""), NULL);
-    while ((rev = store_range_next(&range)))
-        keys[n++] =
-            (struct store_key){arena_dup(op->a, rev->namespace), arena_dup(op->a, rev->name)};
-    snapshot_unref(s);
-    *ret_n = n;
-    return keys;
-}
-
-/* Objects with finalizers remain: the definition waits for them. */
-static void wait_for_objects(struct op *op, struct json_value *object)
-{
-    struct json_value *meta = meta_of(object, op->a), *list, condition = json_object();
-    struct json_value *status = json_set_object(object, STR("status"), op->a);
-
-    list = json_set_array(meta, STR("finalizers"), op->a);
-    if (!list_has_text(list, STR(CUSTOM_CLEANUP)))
-        json_append(list, json_text(STR(CUSTOM_CLEANUP)), op->a);
-    if (object_condition(object, "Terminating"))
-        return;
-    json_set(&condition, STR("lastTransitionTime"), json_text(time_text(op->req->now, op->a)),
-             op->a);
-    json_set(&condition, STR("message"), json_text(STR("CustomResource deletion is in progress")),
-             op->a);
-    json_set(&condition, STR("reason"), json_text(STR("InstanceDeletionInProgress")), op->a);
-    json_set(&condition, STR("status"), json_text(STR("True")), op->a);
-    json_set(&condition, STR("type"), json_text(STR("Terminating")), op->a);
-    json_append(json_set_array(status, STR("conditions"), op->a), condition, op->a);
-}
-
-int definition_before_delete(struct op *op, struct json_value *object)
-{
-    const struct resource *r =
-        is_definition(op->stored) ? customs_stored(op->reg->customs, object_name(object)) : NULL;
-    struct deletion none = {0};
-    struct store_key *keys;
-    size_t n;
-
-    if (!r || op->req->dry_run)
-        return 0;
-    keys = list_keys(op, r, &n);
-    for (size_t i = 0; i < n; i++) {
-        struct api_response ignored = {0};
-        struct op each = op_for(op, r);
-        int code;
-
-        each.res = &ignored;
-        code = delete_object(&each, keys[i].namespace, keys[i].name, &none);
-        buf_release(&each.warnings);
-        registry_response_release(&ignored);
-        if (code && code != 404) {
-            *op_status(op) = ignored.status;
-            return code;
-        }
-    }
-    if (store_count(op->reg->store, r) > 0)
-        wait_for_objects(op, object);
-    return 0;
-}
 
 /* The last object of a definition that waits for it has gone. */
 static void finish_definition(struct op *op)

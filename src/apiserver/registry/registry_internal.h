@@ -205,13 +205,14 @@ bool revision_selector_name(const struct revision_selector *s, struct str *ret_n
 
 /* --- definitions.c ---------------------------------------------------------------------------- */
 
+/* CustomResourceDefinition */
+bool is_definition(const struct resource *r);
 /* A definition's names are accepted and it is established as it is stored. */
 void definition_before_put(struct op *op, struct json_value *object);
 /* An object was stored: a definition's resources are served from now on. */
 void definition_after_put(struct registry *reg, const struct resource *stored,
                           const struct json_value *object);
-/* Deletes the objects of a definition; it stays until the last one has gone. */
-int definition_before_delete(struct op *op, struct json_value *object) MUST_CHECK;
+/* An object was deleted: a definition that waits for its last object goes with it. */
 void definition_after_remove(struct op *op, const struct json_value *object);
 /* A custom resource against its schema; nothing for others. */
 void custom_validate(const struct op *op, const struct json_value *object,

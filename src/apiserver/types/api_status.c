@@ -346,9 +346,9 @@ static void add_field_error(struct field_errors *errors, enum field_error_type t
         write_value(type, value, &message);
     if (!str_empty(detail))
         buf_add_printf(&message, ": %.*s", STR_ARG(detail));
-    field_errors_add(errors,
-              (struct api_cause){str_of(error_types[type].reason), keep(&message, errors->arena),
-                                 keep(&field, errors->arena)});
+    field_errors_add(errors, (struct api_cause){str_of(error_types[type].reason),
+                                                keep(&message, errors->arena),
+                                                keep(&field, errors->arena)});
 }
 
 void field_error(struct field_errors *errors, enum field_error_type type,
