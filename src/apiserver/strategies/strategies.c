@@ -5,6 +5,10 @@
 static const struct strategy *const arrays[] = {
     definition_strategies,
     replication_strategies,
+    apps_strategies,
+    stateful_set_strategies,
+    job_strategies,
+    cron_job_strategies,
     NULL,
 };
 
