@@ -247,6 +247,8 @@ static void workload_changed(struct workloads *w, struct workload *o,
         vec_push(&o->space->workloads, o);
         o->family = need_family(w, uid);
         o->family->workload = o;
+        if (o->kind == WORKLOAD_DAEMON_SET)
+            vec_push(&w->daemon_sets, o);
     }
     if (added || generation != o->member.generation || !generation) {
         read_selector(o, object);
@@ -278,6 +280,9 @@ static void workload_gone(struct workloads *w, struct workload *o)
     if (o->space_at < o->space->workloads.n)
         o->space->workloads.v[o->space_at]->space_at = o->space_at;
     drop_space(w, o->space);
+    for (size_t i = 0; o->kind == WORKLOAD_DAEMON_SET && i < w->daemon_sets.n; i++)
+        if (w->daemon_sets.v[i] == o)
+            vec_swap_remove(&w->daemon_sets, i);
     o->family->workload = NULL;
     for (size_t i = 0; o->kind == WORKLOAD_JOB && i < n_pods(o); i++)
         if (pod_at(o, i)->tracked)

@@ -80,7 +80,8 @@ struct pod_item {
     bool backed_off; /* its failure is in the record of its Job */
     bool kept;       /* its finalizer stays until its index has another pod; of one look */
     bool leaving;    /* deleted because there are too many: it does not count as failed */
-    bool orphaned;   /* in workloads.orphan_keys */
+    struct pod_item *next_on_node; /* of a DaemonSet, in one look */
+    bool orphaned;                 /* in workloads.orphan_keys */
 };
 
 /* The members of one controller, by its uid, whether that is known or not. */
@@ -135,9 +136,11 @@ struct workloads {
     struct workloads_options options;
     struct work_queue queue;
     struct event_recorder recorder;
-    struct map items;    /* member.key → struct member */
-    struct map families; /* uid → struct family */
-    struct map spaces;   /* namespace → struct space */
+    struct map items;              /* member.key → struct member */
+    struct map families;           /* uid → struct family */
+    struct map spaces;             /* namespace → struct space */
+    VEC(struct node_item *) nodes; /* by name; see nodes.h */
+    VEC(struct workload *) daemon_sets;
     struct work orphans; /* removes the finalizer of Jobs from pods without a Job */
     VEC(char *) orphan_keys;
     struct arena scratch;
@@ -299,6 +302,11 @@ struct str workload_safe_hash(struct workloads *w, struct str text,
 /* "25%" or 3 of total; 0 if there is none. */
 int64_t workload_scaled(const struct json_value *v, int64_t total, bool round_up);
 
+/* --- nodes.c ---------------------------------------------------------------------------------- */
+
+void workload_node_changed(struct workloads *w, const struct store_event *event);
+void workload_nodes_release(struct workloads *w);
+
 /* --- replica_set.c ---------------------------------------------------------------------------- */
 
 /*
@@ -324,6 +332,7 @@ void replica_set_sync(struct workloads *w, struct workload *o, struct json_value
 void stateful_set_sync(struct workloads *w, struct workload *o, struct json_value *object);
 void daemon_set_sync(struct workloads *w, struct workload *o, struct json_value *object);
 void job_sync(struct workloads *w, struct workload *o, struct json_value *object);
+void daemon_set_free(struct workload *o);
 void job_free(struct workload *o);
 void cron_job_sync(struct workloads *w, struct workload *o, struct json_value *object);
 

@@ -177,7 +177,7 @@ static void send_delete(struct workloads *w, struct workload *by, const struct m
 void workload_delete(struct workloads *w, struct workload *by, const struct member *m,
                      enum work_effect effect, unsigned tag)
 {
-    send_delete(w, by, m, effect, tag, "");
+    send_delete(w, by, m, effect, tag, "\"propagationPolicy\":\"Background\",");
 }
 
 void workload_delete_foreground(struct workloads *w, struct workload *by, const struct member *m,
