@@ -227,6 +227,9 @@ unsigned workload_event_tag(struct workload *o, const char *reason, const char *
 /* Sends the object with this status unless it is the one it has. Returns whether it was sent. */
 bool workload_write_status(struct workloads *w, struct workload *o, struct json_value *object,
                            struct json_value status, unsigned tag);
+/* Sends the object to its subresource status as it is. */
+void workload_send_status(struct workloads *w, struct workload *o, const struct json_value *object,
+                          unsigned tag);
 /* A merge patch with the version of the member. */
 void workload_patch(struct workloads *w, struct workload *by, const struct member *m, unsigned tag,
                     struct json_value patch);
