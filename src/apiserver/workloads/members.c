@@ -318,7 +318,8 @@ static void free_member(struct workloads *w, struct member *m)
 
 /* --- changes ---------------------------------------------------------------------------------- */
 
-static bool kind_of(const struct resource *r, enum member_type *ret_type, enum workload_kind *kind)
+static bool kind_of(const struct workloads *w, const struct resource *r, enum member_type *ret_type,
+                    enum workload_kind *kind)
 {
     if (str_empty(r->group) && str_is(r->plural, "pods")) {
         *ret_type = MEMBER_POD;
@@ -330,8 +331,7 @@ static bool kind_of(const struct resource *r, enum member_type *ret_type, enum w
     }
     *ret_type = MEMBER_WORKLOAD;
     for (size_t i = 0; i < N_WORKLOAD_KINDS; i++)
-        if (str_eq(r->group, workload_types[i].group) &&
-            str_eq(r->plural, workload_types[i].plural)) {
+        if (str_eq(r->group, w->types[i].group) && str_eq(r->plural, w->types[i].plural)) {
             *kind = (enum workload_kind)i;
             return true;
         }
@@ -349,6 +349,7 @@ static struct member *new_member(struct workloads *w, enum member_type type,
     } else {
         struct workload *o = xnew(struct workload);
         o->kind = kind;
+        o->type = &w->types[kind];
         work_init(&o->work);
         arena_init(&o->selector_arena, 0);
         m = &o->member;
@@ -369,7 +370,7 @@ static struct str key_of(struct workloads *w, struct str plural, struct str name
 struct workload *workload_find(struct workloads *w, enum workload_kind kind, struct str namespace,
                                struct str name)
 {
-    struct member *m = map_get(&w->items, key_of(w, workload_types[kind].plural, namespace, name));
+    struct member *m = map_get(&w->items, key_of(w, w->types[kind].plural, namespace, name));
     return m ? workload_of(m) : NULL;
 }
 
@@ -401,7 +402,7 @@ void workload_members_changed(struct workloads *w, const struct store_event *eve
     enum member_type type;
     enum workload_kind kind = N_WORKLOAD_KINDS;
     struct json_value object;
-    if (!kind_of(rev->resource, &type, &kind))
+    if (!kind_of(w, rev->resource, &type, &kind))
         return;
     arena_reset(&w->scratch);
     struct str key = key_of(w, rev->resource->plural, rev->namespace, rev->name);

@@ -5,7 +5,7 @@
 #define APPS  .group = STR_INIT("apps"), .api_version = STR_INIT("apps/v1")
 #define BATCH .group = STR_INIT("batch"), .api_version = STR_INIT("batch/v1")
 
-const struct workload_type workload_types[N_WORKLOAD_KINDS] = {
+static const struct workload_type types[N_WORKLOAD_KINDS] = {
     [WORKLOAD_DEPLOYMENT] = {APPS, .plural = STR_INIT("deployments"),
                              .kind = STR_INIT("Deployment"), .component = "deployment-controller",
                              .selects = MEMBER_WORKLOAD, .adopts = true, .sync = deployment_sync,
@@ -69,6 +69,7 @@ struct workloads *workloads_new(const struct workloads_options *options)
 {
     struct workloads *w = xnew(struct workloads);
     w->options = *options;
+    w->types = types;
     struct work_queue_options queue = {.writer = options->writer,
                                        .ctx = w,
                                        .sync = sync_work,

@@ -104,6 +104,7 @@ struct workload {
     struct member member;
     struct work work;
     enum workload_kind kind;
+    const struct workload_type *type;
     struct family *family; /* its members */
     struct space *space;
     size_t space_at;
@@ -130,10 +131,9 @@ struct workload_type {
     void (*free)(struct workload *o);
 };
 
-extern const struct workload_type workload_types[N_WORKLOAD_KINDS];
-
 struct workloads {
     struct workloads_options options;
+    const struct workload_type *types; /* by enum workload_kind */
     struct work_queue queue;
     struct event_recorder recorder;
     struct map items;              /* member.key → struct member */
@@ -154,7 +154,7 @@ static inline int64_t workloads_now(const struct workloads *w)
 }
 static inline const struct workload_type *type_of(const struct workload *o)
 {
-    return &workload_types[o->kind];
+    return o->type;
 }
 static inline struct pod_item *pod_of(struct member *m)
 {
@@ -319,11 +319,13 @@ void workload_nodes_release(struct workloads *w);
 void workload_sort_active(struct workloads *w, struct pod_item **pods, size_t n,
                           const struct map *nodes);
 
-/* --- job.c ------------------------------------------------------------------------------------ */
+/* --- orphans.c -------------------------------------------------------------------------------- */
 
 /* A pod has the finalizer of Jobs and no Job, as far as it is known. */
 void workload_orphan_pod(struct workloads *w, struct pod_item *pod);
 void workload_orphans_sync(struct workloads *w);
+/* --- job.c ------------------------------------------------------------------------------------ */
+
 /* When a Job became Complete or Failed; 0: it did not. */
 int64_t job_finish_time(const struct json_value *job, bool *ret_success);
 
