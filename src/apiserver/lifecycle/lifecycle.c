@@ -19,6 +19,12 @@ static const struct task_type {
     [TASK_TOKEN] = {token_sync, NULL},
     [TASK_BUDGET] = {budget_sync, chooser_free},
     [TASK_STALE_TARGET] = {stale_target_sync, NULL},
+    [TASK_NODE] = {node_sync, free_state},
+    [TASK_POD_UNREADY] = {pod_unready_sync, NULL},
+    [TASK_TAINTED_POD] = {tainted_pod_sync, free_state},
+    [TASK_POD_GC] = {pod_gc_sync, free_state},
+    [TASK_ORPHANS] = {orphans_sync, free_state},
+    [TASK_TERMINATED] = {terminated_sync, NULL},
 };
 
 static struct task *task_of(struct work *work)
@@ -114,6 +120,7 @@ struct lifecycle *lifecycle_new(const struct lifecycle_options *options)
         .budgets = named(rs, "policy", "poddisruptionbudgets"),
         .replica_sets = named(rs, "apps", "replicasets"),
         .deployments = named(rs, "apps", "deployments"),
+        .leases = named(rs, "coordination.k8s.io", "leases"),
     };
     work_queue_init(&l->queue, &queue);
     arena_init(&l->scratch, (size_t)64 << 10);
@@ -145,6 +152,8 @@ void lifecycle_changed(struct lifecycle *l, const struct store_event *event)
     accounts_changed(l, event, &view);
     pods_changed(l, event, &view);
     budgets_changed(l, event, &view);
+    nodes_changed(l, event, &view);
+    pod_gc_changed(l, event, &view);
 }
 
 void lifecycle_write_done(struct lifecycle *l, uint64_t id, int status, int64_t now)

@@ -23,6 +23,12 @@ enum task_kind {
     TASK_TOKEN,   /* a secret with a token of a ServiceAccount */
     TASK_BUDGET,
     TASK_STALE_TARGET, /* the condition DisruptionTarget of a pod */
+    TASK_NODE,
+    TASK_POD_UNREADY, /* a pod of a node that is not ready */
+    TASK_TAINTED_POD, /* a pod of a node with NoExecute taints */
+    TASK_POD_GC,      /* a pod that may have to be removed */
+    TASK_ORPHANS,     /* the pods of a node that is gone */
+    TASK_TERMINATED,  /* pods that have ended */
     N_TASK_KINDS,
 };
 
@@ -42,7 +48,7 @@ struct named_task {
 /* The resources that controllers read; NULL: not served. */
 struct lifecycle_resources {
     const struct resource *pods, *nodes, *namespaces, *service_accounts, *config_maps, *secrets;
-    const struct resource *events, *budgets, *replica_sets, *deployments;
+    const struct resource *events, *budgets, *replica_sets, *deployments, *leases;
 };
 
 struct lifecycle {
@@ -53,6 +59,7 @@ struct lifecycle {
     struct map graph;                     /* uid → struct gc_node */
     struct map pods, rooms, pods_of_node; /* pods.h */
     size_t n_terminating;                 /* namespaces that are being deleted */
+    size_t n_terminated;                  /* pods that have ended */
     uint64_t next_event;
     struct arena scratch; /* of one change or sync */
     struct buf body;      /* of the next write */
@@ -103,6 +110,9 @@ void task_delete(struct lifecycle *l, struct task *task, const struct revision *
 /* l->body: the beginning of a merge patch of that version, inside of "metadata". */
 void life_patch(struct lifecycle *l, const struct revision *rev);
 /* A merge patch without one of the finalizers; `object` is the tree of rev. */
+/* A merge patch of status.conditions, and of status.phase unless it is NULL. */
+void task_patch_conditions(struct lifecycle *l, struct task *task, const struct revision *rev,
+                           const struct json_value *object, const char *phase);
 void task_remove_finalizer(struct lifecycle *l, struct task *task, const struct revision *rev,
                            const struct json_value *object, const char *finalizer);
 struct life_event {
@@ -131,6 +141,15 @@ struct str life_time(struct lifecycle *l, int64_t at);
 /* The item of status.conditions with this type; NULL if there is none. */
 struct json_value *life_condition(struct json_value *object, const char *type);
 
+/* A condition without lastTransitionTime. reason "": none. */
+struct json_value life_make_condition(struct lifecycle *l, const char *type, const char *status,
+                                      const char *reason, struct str message);
+/*
+ * Sets the condition of its type; lastTransitionTime is the time at which its status changed.
+ * Returns whether that changes it.
+ */
+bool life_set_condition(struct lifecycle *l, struct json_value *object, struct json_value c);
+
 /* --- the controllers -------------------------------------------------------------------------- */
 
 void gc_changed(struct lifecycle *l, const struct store_event *event, const struct life_view *view);
@@ -151,5 +170,17 @@ void budgets_changed(struct lifecycle *l, const struct store_event *event,
                      const struct life_view *view);
 void budget_sync(struct lifecycle *l, struct task *task);
 void stale_target_sync(struct lifecycle *l, struct task *task);
+
+void nodes_changed(struct lifecycle *l, const struct store_event *event,
+                   const struct life_view *view);
+void node_sync(struct lifecycle *l, struct task *task);
+void pod_unready_sync(struct lifecycle *l, struct task *task);
+void tainted_pod_sync(struct lifecycle *l, struct task *task);
+
+void pod_gc_changed(struct lifecycle *l, const struct store_event *event,
+                    const struct life_view *view);
+void pod_gc_sync(struct lifecycle *l, struct task *task);
+void orphans_sync(struct lifecycle *l, struct task *task);
+void terminated_sync(struct lifecycle *l, struct task *task);
 
 #endif

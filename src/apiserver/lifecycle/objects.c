@@ -83,3 +83,36 @@ struct json_value *life_condition(struct json_value *object, const char *type)
             return &list->items[i];
     return NULL;
 }
+
+bool life_set_condition(struct lifecycle *l, struct json_value *object, struct json_value c)
+{
+    struct arena *a = &l->scratch;
+    struct str type = json_get_text(&c, STR("type"));
+    struct json_value *old = life_condition(object, arena_dup(a, type).p);
+    bool same = old && str_eq(json_get_text(old, STR("status")), json_get_text(&c, STR("status")));
+    struct str since =
+        same ? json_get_text(old, STR("lastTransitionTime")) : life_time(l, l->queue.now);
+    json_set(&c, STR("lastTransitionTime"), json_text(since), a);
+    if (old && json_value_equal(old, &c))
+        return false;
+    if (old) {
+        *old = c;
+        return true;
+    }
+    struct json_value *status = json_set_object(object, STR("status"), a);
+    json_append(json_set_array(status, STR("conditions"), a), c, a);
+    return true;
+}
+
+struct json_value life_make_condition(struct lifecycle *l, const char *type, const char *status,
+                                      const char *reason, struct str message)
+{
+    struct arena *a = &l->scratch;
+    struct json_value c = json_object();
+    json_set(&c, STR("type"), json_text(str_of(type)), a);
+    json_set(&c, STR("status"), json_text(str_of(status)), a);
+    if (*reason)
+        json_set(&c, STR("reason"), json_text(str_of(reason)), a);
+    json_set(&c, STR("message"), json_text(message), a);
+    return c;
+}

@@ -69,6 +69,24 @@ void task_remove_finalizer(struct lifecycle *l, struct task *task, const struct 
     task_write(l, task, WRITER_PATCH_MERGE, &target, "");
 }
 
+void task_patch_conditions(struct lifecycle *l, struct task *task, const struct revision *rev,
+                           const struct json_value *object, const char *phase)
+{
+    struct life_target target = life_target(rev);
+    const struct json_value *conditions = json_at(object, "status.conditions");
+    life_patch(l, rev);
+    buf_add_cstr(&l->body, "},\"status\":{");
+    if (phase)
+        buf_add_printf(&l->body, "\"phase\":\"%s\",", phase);
+    buf_add_cstr(&l->body, "\"conditions\":");
+    if (conditions)
+        json_write(conditions, &l->body);
+    else
+        buf_add_cstr(&l->body, "[]");
+    buf_add_cstr(&l->body, "}}");
+    task_write(l, task, WRITER_PATCH_MERGE, &target, "status");
+}
+
 void life_event(struct lifecycle *l, const struct revision *about, const struct life_event *text)
 {
     struct arena *a = &l->scratch;
