@@ -25,6 +25,7 @@ static const struct task_type {
     [TASK_POD_GC] = {pod_gc_sync, free_state},
     [TASK_ORPHANS] = {orphans_sync, free_state},
     [TASK_TERMINATED] = {terminated_sync, NULL},
+    [TASK_SERVICE] = {service_sync, service_free},
 };
 
 static struct task *task_of(struct work *work)
@@ -121,6 +122,9 @@ struct lifecycle *lifecycle_new(const struct lifecycle_options *options)
         .replica_sets = named(rs, "apps", "replicasets"),
         .deployments = named(rs, "apps", "deployments"),
         .leases = named(rs, "coordination.k8s.io", "leases"),
+        .services = named(rs, "", "services"),
+        .endpoints = named(rs, "", "endpoints"),
+        .slices = named(rs, "discovery.k8s.io", "endpointslices"),
     };
     work_queue_init(&l->queue, &queue);
     arena_init(&l->scratch, (size_t)64 << 10);
@@ -154,6 +158,7 @@ void lifecycle_changed(struct lifecycle *l, const struct store_event *event)
     budgets_changed(l, event, &view);
     nodes_changed(l, event, &view);
     pod_gc_changed(l, event, &view);
+    services_changed(l, event, &view);
 }
 
 void lifecycle_write_done(struct lifecycle *l, uint64_t id, int status, int64_t now)

@@ -29,6 +29,7 @@ enum task_kind {
     TASK_POD_GC,      /* a pod that may have to be removed */
     TASK_ORPHANS,     /* the pods of a node that is gone */
     TASK_TERMINATED,  /* pods that have ended */
+    TASK_SERVICE,
     N_TASK_KINDS,
 };
 
@@ -49,6 +50,7 @@ struct named_task {
 struct lifecycle_resources {
     const struct resource *pods, *nodes, *namespaces, *service_accounts, *config_maps, *secrets;
     const struct resource *events, *budgets, *replica_sets, *deployments, *leases;
+    const struct resource *services, *endpoints, *slices;
 };
 
 struct lifecycle {
@@ -182,5 +184,10 @@ void pod_gc_changed(struct lifecycle *l, const struct store_event *event,
 void pod_gc_sync(struct lifecycle *l, struct task *task);
 void orphans_sync(struct lifecycle *l, struct task *task);
 void terminated_sync(struct lifecycle *l, struct task *task);
+
+void services_changed(struct lifecycle *l, const struct store_event *event,
+                      const struct life_view *view);
+void service_sync(struct lifecycle *l, struct task *task);
+void service_free(struct lifecycle *l, void *state);
 
 #endif
