@@ -11,6 +11,7 @@
 #define BERTH_APISERVER_HTTP_TOKEN_ISSUER_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 
 #define TOKEN_ISSUER_URL "https://kubernetes.default.svc.cluster.local"

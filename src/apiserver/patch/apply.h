@@ -4,8 +4,10 @@
  *
  * Purpose:   merges an applied configuration into an object by the lists' keys of the schema,
  *            detects fields that others own, and keeps metadata.managedFields for applies and for
- *            all other writes, as upstream's structured merge does.
- * Ownership: results are in the arena and share parts of the inputs.
+ *            all other writes, as upstream's structured merge does. Objects without a schema have
+ *            deduced types: maps by member, lists as a whole. The sets of managers of another
+ *            version are taken as they are: the versions of a kind have the same fields.
+ * Ownership: results are in the arena.
  * Threading: any thread, one call at a time per arena.
  */
 #ifndef BERTH_APISERVER_PATCH_APPLY_H
@@ -37,8 +39,10 @@ struct apply_conflicts {
 };
 
 /*
- * 0: *ret_value is the new object with its managedFields. -EEXIST: *ret_conflicts, sorted. -EINVAL:
- * the configuration does not match the schema (wrong type, duplicate keys, managedFields set).
+ * 0: *ret_value is the new object with its managedFields, none of it shared with the inputs.
+ * -EEXIST: *ret_conflicts, sorted. -EINVAL: managedFields is set (upstream answers with 400).
+ * -EBADMSG: the configuration does not match the schema: wrong types, unknown fields, duplicate
+ * keys (upstream answers with 500).
  */
 int apply_patch(const struct apply_request *request, const struct json_value *applied,
                 struct arena *a, struct json_value *ret_value,

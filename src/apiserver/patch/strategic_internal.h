@@ -10,6 +10,7 @@
 #ifndef BERTH_APISERVER_PATCH_STRATEGIC_INTERNAL_H
 #define BERTH_APISERVER_PATCH_STRATEGIC_INTERNAL_H
 
+#include "apiserver/patch/go_value.h"
 #include "apiserver/patch/strategic.h"
 #include "base/err.h"
 #include "base/map.h"
@@ -52,8 +53,6 @@ bool strategic_plain(const struct json_value *v, bool without_nulls, struct aren
 
 /* --- upstream's errors ------------------------------------------------------------------------ */
 
-/* A value as Go's %v writes it: map[a:1 b:[x y]]. */
-void strategic_write_go(const struct json_value *v, struct buf *out);
 int strategic_no_merge_key(const struct strategic *m, const struct json_value *item,
                            const char *key);
 int strategic_bad_directive(const struct strategic *m, const struct json_value *directive,
@@ -65,8 +64,5 @@ int strategic_bad_order(const struct strategic *m, const struct json_value *patc
                         const struct json_value *order);
 int strategic_mixed_items(const struct strategic *m, const struct json_value *target,
                           const struct json_value *patch);
-
-#define GO_MAP  "map[string]interface {}"
-#define GO_LIST "[]interface {}"
 
 #endif

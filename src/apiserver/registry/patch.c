@@ -40,6 +40,16 @@ static int patch_merge(struct op *op, const struct json_value *target,
     return 0;
 }
 
+static int refuse_patch(struct op *op, int r, const struct err *err)
+{
+    if (r == -EINVAL)
+        return status_bad_request(op_status(op), op->a, "%s", err->msg);
+    /* Upstream has no reason for the others. */
+    *op_status(op) = (struct api_status){.code = r == -ENOTSUP ? 422 : 500, .reason = ""};
+    op_status(op)->message = arena_dup(op->a, str_of(err->msg));
+    return op_status(op)->code;
+}
+
 static int patch_strategic(struct op *op, const struct json_value *target,
                            const struct body_kind *kind, struct json_value *ret_object)
 {
@@ -59,12 +69,7 @@ static int patch_strategic(struct op *op, const struct json_value *target,
     r = strategic_patch(kind->types, kind->type, target, op->req->body, op->a, ret_object, &err);
     if (r == 0)
         return 0;
-    if (r == -EINVAL)
-        return status_bad_request(op_status(op), op->a, "%s", err.msg);
-    /* Upstream has no reason for the others. */
-    *op_status(op) = (struct api_status){.code = r == -ENOTSUP ? 422 : 500, .reason = ""};
-    op_status(op)->message = arena_dup(op->a, str_of(err.msg));
-    return op_status(op)->code;
+    return refuse_patch(op, r, &err);
 }
 
 int patch_tree(struct op *op, const struct json_value *target, const struct body_kind *kind,
@@ -180,10 +185,7 @@ static int apply(struct op *op, const struct json_value *live, struct json_value
     r = apply_patch(&request, op->req->body, op->a, ret_object, &conflicts, &err);
     if (r == -EEXIST)
         return refuse_conflicts(op, &conflicts);
-    if (r < 0)
-        return status_bad_request(op_status(op), op->a, "%s", err.msg);
-    *ret_object = json_copy(ret_object, op->a);
-    return 0;
+    return r < 0 ? refuse_patch(op, r, &err) : 0;
 }
 
 /* --- the request ------------------------------------------------------------------------------ */

@@ -7,65 +7,25 @@
 
 #include "base/descriptors.h"
 #include "base/log.h"
-#include "base/rand.h"
 #include "cmd/cli/cmd.h"
-#include "cmd/config/config_file.h"
-#include "cmd/scheduler/metrics_flags.h"
-#include "cmd/scheduler/reload.h"
 #include "cmd/scheduler/scheduler.h"
+#include "cmd/scheduler/scheduler_instance.h"
 #include "cmd/scheduler/serving_flags.h"
-#include "engine/config/config.h"
-#include "engine/config/error_list.h"
 #include "live/call_report.h"
 #include "live/world.h"
 
 struct scheduler {
+    struct scheduler_instance is;
     const struct scheduler_options *options;
-    struct features features;
-
-    const struct scheduler_config *config; /* in use */
-    const struct registry *registry;       /* its plugins */
-    struct kube_config kube;
-    struct metrics *metrics; /* of the whole process: /metrics */
     struct loop *loop;
     struct loop_io signals;
     struct scheduler_serving *serving;
-    struct world *world;
-    struct reloader *reloader;
     struct loop_timer flush; /* of the log */
     int exit_code;
     bool stopping, lost;
 };
 
 /* --- configuration ---------------------------------------------------------------------------- */
-
-/* Logs the lines of `berth config validate`, then upstream's error: all problems in one line. */
-static void fail_as_upstream(const struct scheduler *s, const struct buf *lines)
-{
-    struct str rest = buf_str(lines), line;
-    struct buf text = BUF_INIT, why = BUF_INIT;
-    while (rest.n && str_split(&rest, '\n', &line))
-        log_error("Invalid configuration", KV_STR("problem", line));
-    if (s->config->file)
-        buf_add_printf(&text, "%s: ", s->config->file);
-    (void)config_check_text(s->config, s->registry, &s->features, &why);
-    buf_add_str(&text, buf_str(&why));
-    scheduler_fail(s->options, buf_cstr(&text));
-    buf_release(&text);
-    buf_release(&why);
-}
-
-static bool config_is_good(const struct scheduler *s)
-{
-    struct buf lines = BUF_INIT;
-    bool good = config_file_check(s->config, s->registry, &s->features, &lines);
-    if (!good && s->options->as_upstream)
-        fail_as_upstream(s, &lines);
-    else
-        config_file_print(&lines);
-    buf_release(&lines);
-    return good;
-}
 
 static int write_config(const struct scheduler *s, struct str text, struct err *reterr)
 {
@@ -85,28 +45,11 @@ static int show_config(const struct scheduler *s, struct err *reterr)
     int r = 0;
     struct buf text = BUF_INIT;
     if (log_on(2) || *s->options->write_config_to)
-        config_write(s->config, s->registry, &s->features, &text);
+        config_write(s->is.config, s->is.registry, &s->is.features, &text);
     log_info(2, "Using component config", KV_STR("config", buf_str(&text)));
     if (*s->options->write_config_to)
         r = write_config(s, buf_str(&text), reterr);
     buf_release(&text);
-    return r;
-}
-
-static int load_kube(struct scheduler *s, struct err *reterr)
-{
-    const struct client_connection_config *c = &s->config->client_connection;
-    char *kubeconfig = str_dup(c->kubeconfig);
-    struct kube_config_options options = {
-        .kubeconfig = kubeconfig,
-        .master = s->options->master,
-        .content_type = c->content_type,
-        .accept_content_types = c->accept_content_types,
-        .qps = c->qps,
-        .burst = c->burst,
-    };
-    int r = kube_config_load(&s->kube, &options, reterr);
-    free(kubeconfig);
     return r;
 }
 
@@ -142,7 +85,7 @@ static void exit_loop(struct scheduler *s)
     if (s->lost) {
         log_error("Leaderelection lost");
         finish(s, EXIT_FAILED);
-    } else if (*s->config->leader_election.leader_elect) {
+    } else if (*s->is.config->leader_election.leader_elect) {
         log_info(0, "Requested to terminate, exiting");
         finish(s, EXIT_DONE);
     } else {
@@ -183,33 +126,11 @@ static void on_stopped(void *ctx)
     end_serving(ctx);
 }
 
-static void on_reloaded(void *ctx, void *owner, const struct reload_result *result,
-                        const struct err *err)
+static void on_config(void *ctx)
 {
     struct scheduler *s = ctx;
-    reloader_on_reloaded(s->reloader, owner, result, err);
-}
-
-static void on_retired(void *ctx, void *owner)
-{
-    struct scheduler *s = ctx;
-    reloader_on_retired(s->reloader, owner);
-}
-
-static const struct world_callbacks world_callbacks = {
-    .on_lost = on_lost,
-    .on_stopped = on_stopped,
-    .on_reloaded = on_reloaded,
-    .on_retired = on_retired,
-};
-
-static void on_config(void *ctx, const struct loaded_config *loaded)
-{
-    struct scheduler *s = ctx;
-    s->config = &loaded->config;
-    s->registry = &loaded->plugins->registry;
     if (s->serving)
-        scheduler_serving_set_config(s->serving, s->config, s->registry);
+        scheduler_serving_set_config(s->serving, s->is.config, s->is.registry);
 }
 
 /* --- signals ---------------------------------------------------------------------------------- */
@@ -247,7 +168,7 @@ static void on_explained(void *ctx, struct str json, size_t attempts)
 static void explain(struct scheduler *s)
 {
     if (*s->options->explain_file)
-        world_explain(s->world, on_explained, s);
+        world_explain(s->is.world, on_explained, s);
     else
         log_info(0, "Ignored SIGUSR1: --explain-file is not set");
 }
@@ -263,11 +184,11 @@ static void on_signal(struct loop_io *io, unsigned events)
             continue;
         }
         if (info.ssi_signo == SIGUSR2) {
-            world_dump(s->world);
+            world_dump(s->is.world);
             continue;
         }
         if (info.ssi_signo == SIGHUP) {
-            reloader_now(s->reloader);
+            reloader_now(s->is.reloader);
             continue;
         }
         /* Upstream: a second signal exits immediately. */
@@ -277,8 +198,8 @@ static void on_signal(struct loop_io *io, unsigned events)
         }
         log_info(1, "Shutting down", KV_INT("signal", info.ssi_signo));
         s->stopping = true;
-        reloader_stop(s->reloader);
-        world_stop(s->world);
+        reloader_stop(s->is.reloader);
+        world_stop(s->is.world);
     }
 }
 
@@ -320,7 +241,7 @@ static bool check_ping(void *ctx)
 
 static bool check_leader_election(void *ctx)
 {
-    return world_is_healthy(((struct scheduler *)ctx)->world);
+    return world_is_healthy(((struct scheduler *)ctx)->is.world);
 }
 
 static bool check_shutdown(void *ctx)
@@ -330,12 +251,12 @@ static bool check_shutdown(void *ctx)
 
 static bool check_synced(void *ctx)
 {
-    return world_has_synced(((struct scheduler *)ctx)->world);
+    return world_has_synced(((struct scheduler *)ctx)->is.world);
 }
 
 static bool check_candidate(void *ctx)
 {
-    return world_candidate_has_synced(((struct scheduler *)ctx)->world);
+    return world_candidate_has_synced(((struct scheduler *)ctx)->is.world);
 }
 
 static const struct health_check checks_with_election[] = {
@@ -361,16 +282,16 @@ static int start_serving(struct scheduler *s, struct err *reterr)
 {
     if (s->options->serving.port == 0)
         return 0;
-    bool elects = *s->config->leader_election.leader_elect;
+    bool elects = *s->is.config->leader_election.leader_elect;
     struct serving_parts parts = {
         .options = s->options,
-        .features = &s->features,
-        .config = s->config,
-        .registry = s->registry,
-        .world = s->world,
-        .metrics = s->metrics,
+        .features = &s->is.features,
+        .config = s->is.config,
+        .registry = s->is.registry,
+        .world = s->is.world,
+        .metrics = s->is.metrics,
         .checks = elects ? checks_with_election : checks_without_election,
-        .n_checks = elects ? ARRAY_LEN(checks_with_election) - !world_is_candidate(s->world)
+        .n_checks = elects ? ARRAY_LEN(checks_with_election) - !world_is_candidate(s->is.world)
                            : ARRAY_LEN(checks_without_election),
         .ctx = s,
         .on_failed = on_serving_failed,
@@ -381,83 +302,34 @@ static int start_serving(struct scheduler *s, struct err *reterr)
     return r;
 }
 
-static void start_reloader(struct scheduler *s, struct loaded_config *loaded)
+static int start(struct scheduler *s, struct err *reterr)
 {
-    struct reload_parts parts = {
-        .loop = s->loop,
-        .options = s->options,
-        .features = &s->features,
-        .metrics = s->metrics,
-        .world = s->world,
-        .on_config = on_config,
-        .ctx = s,
-    };
-    s->reloader = reloader_new(&parts, loaded);
-    reloader_start(s->reloader);
-}
-
-/* For EBSLimits and the like; 0: not set. */
-static int64_t max_pd_volumes(void)
-{
-    static const char name[] = "KUBE_MAX_PD_VOLS";
-    const char *text = getenv(name);
-    int64_t max = 0;
-    if (!text || !text[0])
-        return 0;
-    if (str_to_i64(str_of(text), &max) && max > 0)
-        return max;
-    log_error("Unable to parse maximum PD volumes value, using default", KV_CSTR(name, text));
-    return 0;
-}
-
-/* If s->reloader is set afterwards, it owns the configuration. */
-static int start(struct scheduler *s, struct loaded_config *loaded, struct err *reterr)
-{
-    s->metrics = metrics_of_flags(s->options, &s->features);
     int r = loop_new(&s->loop);
     if (r < 0)
         return err_set(reterr, r, "event loop: %s", strerror(-r));
     r = watch_signals(s, reterr);
+    if (r == 0)
+        r = scheduler_instance_start(&s->is, s->loop, reterr);
     if (r < 0)
         return r;
-    struct world_options world = {
-        .loop = s->loop,
-        .kube = &s->kube,
-        .config = s->config,
-        .registry = s->registry,
-        .owner = loaded,
-        .features = &s->features,
-        .version = &KUBE_GIT_VERSION[1], /* without the v */
-        .seed = rand_entropy(),
-        .max_in_unschedulable = s->options->deprecated.max_in_unschedulable,
-        .max_pd_volumes = max_pd_volumes(),
-        .plugin_call_limit = s->options->plugin_call_limit,
-        .metrics = s->metrics,
-    };
-    r = world_new(&world, &world_callbacks, s, &s->world, reterr);
-    if (r < 0)
-        return r;
-    start_reloader(s, loaded);
     struct str version = s->options->version.reported;
     log_info(0, "Starting Kubernetes Scheduler",
              KV_STR("version", version.n ? version : STR(KUBE_GIT_VERSION)));
     log_info(0, "This is berth", KV_CSTR("version", BERTH_VERSION),
-             KV_STR("server", s->kube.server));
+             KV_STR("server", s->is.kube.server));
     loop_timer_init(&s->flush, s->loop, on_flush);
     if (s->options->logs.text_buffer || s->options->logs.json_buffer)
         loop_timer_set(&s->flush, s->options->logs.flush_frequency);
     r = start_serving(s, reterr);
     if (r == 0)
-        world_start(s->world);
+        world_start(s->is.world);
     return r;
 }
 
 static void end(struct scheduler *s)
 {
     scheduler_serving_free(s->serving);
-    world_free(s->world);
-    if (s->reloader)
-        reloader_stop(s->reloader);
+    scheduler_instance_end(&s->is);
     if (s->flush.loop)
         loop_timer_stop(&s->flush);
     if (s->signals.loop) {
@@ -465,29 +337,24 @@ static void end(struct scheduler *s)
         close(s->signals.fd);
     }
     loop_free(s->loop);
-    metrics_free(s->metrics);
 }
 
-static int run(struct scheduler *s, struct loaded_config *loaded)
+static int run(struct scheduler *s)
 {
     struct err err;
-    int r = 0;
-    bool good = config_is_good(s);
-    if (good)
-        r = load_kube(s, &err);
-    if (r == 0 && good)
+    if (!scheduler_instance_check(&s->is))
+        return EXIT_FAILED;
+    int r = scheduler_instance_connect(&s->is, &err);
+    if (r == 0)
         r = scheduler_options_check_tls(s->options, &err);
-    if (r == 0 && good)
+    if (r == 0)
         r = show_config(s, &err);
-    if (r == 0 && good && !*s->options->write_config_to) {
-        r = start(s, loaded, &err);
+    if (r == 0 && !*s->options->write_config_to) {
+        r = start(s, &err);
         if (r == 0)
             loop_run(s->loop);
         end(s);
     }
-    kube_config_release(&s->kube);
-    if (!good)
-        return EXIT_FAILED;
     return r < 0 ? scheduler_fail(s->options, err.msg) : s->exit_code;
 }
 
@@ -496,22 +363,19 @@ int scheduler_run(const struct scheduler_options *options, const struct features
     (void)block_signals();
     call_report_crashes();
     descriptors_raise();
-    struct scheduler s = {.options = options, .features = *features};
-    struct loaded_plugins *plugins;
-    struct loaded_config *loaded;
+    struct scheduler s = {.options = options};
     struct err err;
-    if (loaded_plugins_new(&options->plugins.sources, NULL, &plugins, &err) < 0)
+    s.is = (struct scheduler_instance){
+        .options = options,
+        .features = *features,
+        .on_lost = on_lost,
+        .on_stopped = on_stopped,
+        .on_config = on_config,
+        .ctx = &s,
+    };
+    if (scheduler_instance_load(&s.is, &err) < 0)
         return scheduler_fail(options, err.msg);
-    int r = loaded_config_new(options, plugins, &loaded, &err);
-    loaded_plugins_unref(plugins);
-    if (r < 0)
-        return scheduler_fail(options, err.msg);
-    s.config = &loaded->config;
-    s.registry = &loaded->plugins->registry;
-    int code = run(&s, loaded);
-    if (s.reloader)
-        reloader_free(s.reloader);
-    else
-        loaded_config_unref(loaded);
+    int code = run(&s);
+    scheduler_instance_release(&s.is);
     return code;
 }

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calls of workloads.h, and the table of controllers. */
+#include "apiserver/workloads/workloads_internal.h"
+
+#define APPS  .group = STR_INIT("apps"), .api_version = STR_INIT("apps/v1")
+#define BATCH .group = STR_INIT("batch"), .api_version = STR_INIT("batch/v1")
+
+const struct workload_type workload_types[N_WORKLOAD_KINDS] = {
+    [WORKLOAD_DEPLOYMENT] = {APPS, .plural = STR_INIT("deployments"),
+                             .kind = STR_INIT("Deployment"), .component = "deployment-controller",
+                             .selects = MEMBER_WORKLOAD, .adopts = true, .sync = deployment_sync,
+                             .done = deployment_done},
+    [WORKLOAD_REPLICA_SET] = {APPS, .plural = STR_INIT("replicasets"),
+                              .kind = STR_INIT("ReplicaSet"), .component = "replicaset-controller",
+                              .selects = MEMBER_POD, .adopts = true, .sync = replica_set_sync},
+    [WORKLOAD_REPLICATION_CONTROLLER] = {.group = STR_INIT(""),
+                                         .api_version = STR_INIT("v1"),
+                                         .plural = STR_INIT("replicationcontrollers"),
+                                         .kind = STR_INIT("ReplicationController"),
+                                         .component = "replication-controller",
+                                         .selects = MEMBER_POD,
+                                         .adopts = true,
+                                         .sync = replica_set_sync},
+};
+
+static struct workload *of_work(struct work *work)
+{
+    return CONTAINER_OF(work, struct workload, work);
+}
+
+static void sync_work(void *ctx, struct work *work)
+{
+    struct workloads *w = ctx;
+    struct workload *o = of_work(work);
+    arena_reset(&w->scratch);
+    if (type_of(o)->sync)
+        type_of(o)->sync(w, o, workload_tree(w, &o->member));
+}
+
+static void work_done(void *ctx, struct work *work, unsigned tag, int status)
+{
+    struct workloads *w = ctx;
+    arena_reset(&w->scratch);
+    workload_write_done(w, of_work(work), tag, status);
+}
+
+static void free_work(void *ctx UNUSED, struct work *work)
+{
+    workload_free(of_work(work));
+}
+
+struct workloads *workloads_new(const struct workloads_options *options)
+{
+    struct workloads *w = xnew(struct workloads);
+    w->options = *options;
+    struct work_queue_options queue = {.writer = options->writer,
+                                       .ctx = w,
+                                       .sync = sync_work,
+                                       .done = work_done,
+                                       .free = free_work};
+    work_queue_init(&w->queue, &queue);
+    event_recorder_init(&w->recorder, &w->queue);
+    arena_init(&w->scratch, (size_t)64 << 10);
+    rand_seed(&w->rand, options->seed);
+    return w;
+}
+
+struct workloads *workloads_free(struct workloads *w)
+{
+    if (!w)
+        return NULL;
+    workload_members_release(w);
+    work_queue_release(&w->queue);
+    event_recorder_release(&w->recorder);
+    arena_release(&w->scratch);
+    buf_release(&w->body);
+    free(w);
+    return NULL;
+}
+
+void workloads_changed(struct workloads *w, const struct store_event *event)
+{
+    workload_members_changed(w, event);
+}
+
+void workloads_write_done(struct workloads *w, uint64_t id, int status, int64_t now)
+{
+    (void)work_queue_done(&w->queue, id, status, now);
+}
+
+void workloads_run(struct workloads *w, int64_t now)
+{
+    work_queue_run(&w->queue, now);
+}
+
+int64_t workloads_next(const struct workloads *w)
+{
+    return work_queue_next(&w->queue);
+}
