@@ -163,11 +163,13 @@ static inline void scene_namespace(struct scene *s, const char *name, const char
     free(body);
 }
 
+/* changed: calls scene_changed with the scene. */
 static inline void scene_begin_with(struct scene *s, bool with_kubelets,
-                                    const struct lifecycle_options *more)
+                                    const struct lifecycle_options *more,
+                                    void (*changed)(void *ctx, const struct store_event *event))
 {
     *s = (struct scene){0};
-    struct registry_options registry = {.store = {.changed = scene_changed, .ctx = s}, .seed = 1};
+    struct registry_options registry = {.store = {.changed = changed, .ctx = s}, .seed = 1};
     struct lifecycle_options options = *more;
     kit_init(&s->kit, &registry);
     options.writer = (struct writer){s, scene_lifecycle_write};
@@ -184,7 +186,8 @@ static inline void scene_begin_with(struct scene *s, bool with_kubelets,
 
 static inline void scene_begin(struct scene *s, bool with_kubelets)
 {
-    scene_begin_with(s, with_kubelets, &(struct lifecycle_options){.root_ca = STR("PEM")});
+    struct lifecycle_options options = {.root_ca = STR("PEM")};
+    scene_begin_with(s, with_kubelets, &options, scene_changed);
 }
 
 static inline void scene_end(struct scene *s)

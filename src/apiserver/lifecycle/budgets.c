@@ -154,8 +154,8 @@ static void set_desired(struct lifecycle *l, struct tally *t, const struct json_
 static void report_not_deleted(struct lifecycle *l, const struct revision *pod)
 {
     /* Upstream names the namespace twice. */
-    struct life_event text = {
-        .type = "Warning",
+    struct event_text text = {
+        .warning = true,
         .reason = "NotDeleted",
         .component = COMPONENT,
         .message = arena_printf(&l->scratch,
@@ -251,13 +251,13 @@ static bool set_failure(struct lifecycle *l, struct json_value *budget, struct s
 static void report(struct lifecycle *l, const struct revision *rev, const struct tally *t,
                    const struct json_value *budget)
 {
-    struct life_event text = {.type = "Normal", .component = COMPONENT};
+    struct event_text text = {.component = COMPONENT};
     if (t->n == 0) {
         text.reason = "NoPods";
         text.message = STR("No matching pods found");
         life_event(l, rev, &text);
     }
-    text.type = "Warning";
+    text.warning = true;
     if (!str_empty(t->failure)) {
         text.reason = "CalculateExpectedPodCountFailed";
         text.message =

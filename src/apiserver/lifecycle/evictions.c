@@ -54,8 +54,7 @@ static int64_t tolerated_for(struct lifecycle *l, const struct json_value *node,
 
 static void report(struct lifecycle *l, const struct revision *pod, const char *what)
 {
-    struct life_event text = {.type = "Normal",
-                              .reason = "TaintManagerEviction",
+    struct event_text text = {.reason = "TaintManagerEviction",
                               .component = COMPONENT,
                               .message = arena_printf(&l->scratch, "%s Pod %.*s/%.*s", what,
                                                       STR_ARG(pod->namespace), STR_ARG(pod->name))};

@@ -11,6 +11,7 @@
 #ifndef BERTH_APISERVER_LIFECYCLE_LIFECYCLE_INTERNAL_H
 #define BERTH_APISERVER_LIFECYCLE_LIFECYCLE_INTERNAL_H
 
+#include "apiserver/controllers/event_recorder.h"
 #include "apiserver/controllers/work_queue.h"
 #include "apiserver/lifecycle/lifecycle.h"
 #include "codec/json_edit.h"
@@ -30,6 +31,8 @@ enum task_kind {
     TASK_ORPHANS,     /* the pods of a node that is gone */
     TASK_TERMINATED,  /* pods that have ended */
     TASK_SERVICE,
+    TASK_QUOTA,
+    TASK_ROLES, /* all ClusterRoles that are aggregated */
     N_TASK_KINDS,
 };
 
@@ -50,7 +53,7 @@ struct named_task {
 struct lifecycle_resources {
     const struct resource *pods, *nodes, *namespaces, *service_accounts, *config_maps, *secrets;
     const struct resource *events, *budgets, *replica_sets, *deployments, *leases;
-    const struct resource *services, *endpoints, *slices;
+    const struct resource *services, *endpoints, *slices, *quotas, *claims, *cluster_roles;
 };
 
 struct lifecycle {
@@ -62,7 +65,8 @@ struct lifecycle {
     struct map pods, rooms, pods_of_node; /* pods.h */
     size_t n_terminating;                 /* namespaces that are being deleted */
     size_t n_terminated;                  /* pods that have ended */
-    uint64_t next_event;
+    size_t n_quotas;
+    struct event_recorder events;
     struct arena scratch; /* of one change or sync */
     struct buf body;      /* of the next write */
 };
@@ -117,12 +121,8 @@ void task_patch_conditions(struct lifecycle *l, struct task *task, const struct 
                            const struct json_value *object, const char *phase);
 void task_remove_finalizer(struct lifecycle *l, struct task *task, const struct revision *rev,
                            const struct json_value *object, const char *finalizer);
-struct life_event {
-    const char *type, *reason, *component;
-    struct str message;
-};
 /* An Event about the object. */
-void life_event(struct lifecycle *l, const struct revision *about, const struct life_event *text);
+void life_event(struct lifecycle *l, const struct revision *about, const struct event_text *text);
 
 /* --- objects.c -------------------------------------------------------------------------------- */
 
@@ -189,5 +189,13 @@ void services_changed(struct lifecycle *l, const struct store_event *event,
                       const struct life_view *view);
 void service_sync(struct lifecycle *l, struct task *task);
 void service_free(struct lifecycle *l, void *state);
+
+void quotas_changed(struct lifecycle *l, const struct store_event *event,
+                    const struct life_view *view);
+void quota_sync(struct lifecycle *l, struct task *task);
+
+void roles_changed(struct lifecycle *l, const struct store_event *event,
+                   const struct life_view *view);
+void roles_sync(struct lifecycle *l, struct task *task);
 
 #endif

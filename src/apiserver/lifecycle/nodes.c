@@ -208,7 +208,7 @@ void pod_unready_sync(struct lifecycle *l, struct task *task)
     }
     struct json_value *object = life_parse(l, pod->rev);
     struct json_value c = json_copy(life_condition(object, "Ready"), &l->scratch);
-    struct life_event text = {.type = "Warning",
+    struct event_text text = {.warning = true,
                               .reason = "NodeNotReady",
                               .component = COMPONENT,
                               .message = STR("Node is not ready")};
@@ -244,8 +244,7 @@ static void tell_pods(struct lifecycle *l, struct node_state *node, struct json_
 
 static void report_not_ready(struct lifecycle *l, const struct revision *rev)
 {
-    struct life_event text = {
-        .type = "Normal",
+    struct event_text text = {
         .reason = "NodeNotReady",
         .component = COMPONENT,
         .message =
