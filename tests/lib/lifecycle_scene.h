@@ -202,6 +202,19 @@ static inline void scene_end(struct scene *s)
     kit_free(&s->kit);
 }
 
+/* Kubelets find their pods by a field of the revision: skips without it. */
+static inline void scene_need_pod_fields(struct scene *s)
+{
+    assert_int_equal(kit_serve(&s->kit, API_CREATE, "pods", NULL,
+                               "{'metadata':{'name':'probe'},'spec':{'nodeName':'probe',"
+                               "'containers':[{'name':'c','image':'i'}]}}"),
+                     201);
+    bool kept = !str_empty(revision_field(s->kit.response.object, STR("spec.nodeName")));
+    kit_serve(&s->kit, API_DELETE, "pods", "probe", "{'gracePeriodSeconds':0}");
+    if (!kept)
+        skip();
+}
+
 /* The status must be below 300. */
 static inline void scene_do(struct scene *s, enum api_verb verb, const char *what, const char *name,
                             const char *body)

@@ -63,7 +63,7 @@ static struct json_value make_endpoint(struct lifecycle *l, const struct service
     const struct pod_facts *facts = &pod->facts;
     struct arena *a = &l->scratch;
     struct json_value endpoint = json_object(), addresses = json_array(), c = json_object();
-    struct str node = revision_field(pod->rev, STR("spec.nodeName"));
+    struct str node = life_pod_node(pod->rev);
     bool ready = look->publish_not_ready || (facts->ready && !facts->deleting);
     json_append(&addresses, json_text(ip), a);
     json_set(&c, STR("ready"), json_bool(ready), a);
@@ -120,7 +120,7 @@ static void collect_wants(struct lifecycle *l, struct plan *plan)
         struct str ip = v6 ? pod->facts.ip6 : pod->facts.ip4;
         struct json_value ports = service_ports(l, look, &pod->facts);
         struct port_group *group = need_group(l, plan, &ports);
-        struct str node = revision_field(pod->rev, STR("spec.nodeName"));
+        struct str node = life_pod_node(pod->rev);
         group->wanted = true;
         if (str_empty(ip) || (!look->publish_not_ready && !life_find(l, l->r.nodes, STR(""), node)))
             continue; /* the pod's next change leads here again */

@@ -28,7 +28,7 @@ static struct json_value make_address(struct lifecycle *l, const struct service_
                                       const struct pod_entry *pod, struct str ip)
 {
     struct json_value address = json_object();
-    struct str node = revision_field(pod->rev, STR("spec.nodeName"));
+    struct str node = life_pod_node(pod->rev);
     json_set(&address, STR("ip"), json_text(ip), &l->scratch);
     if (service_sets_hostname(look, &pod->facts))
         json_set(&address, STR("hostname"), json_text(pod->facts.hostname), &l->scratch);

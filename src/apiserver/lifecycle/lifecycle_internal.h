@@ -132,6 +132,8 @@ struct life_view {
     struct str owners, finalizers; /* JSON; empty: none */
 };
 struct life_view life_view(const struct revision *rev);
+/* The node of a pod, whether the store keeps it as a field or not; empty: none. */
+struct str life_pod_node(const struct revision *pod);
 /* The current object; NULL if there is none. */
 struct revision *life_find(const struct lifecycle *l, const struct resource *resource,
                            struct str namespace, struct str name);

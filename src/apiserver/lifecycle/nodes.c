@@ -289,7 +289,7 @@ void nodes_changed(struct lifecycle *l, const struct store_event *event,
     }
     if (rev->resource != l->r.pods || event->change == STORE_DELETED)
         return;
-    struct str name = revision_field(rev, STR("spec.nodeName"));
+    struct str name = life_pod_node(rev);
     const struct node_state *node = str_empty(name) ? NULL : node_state_find(l, name);
     if (node && node->not_ready)
         task_named(l, TASK_POD_UNREADY, rev->namespace, rev->name);

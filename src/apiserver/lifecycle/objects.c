@@ -37,6 +37,32 @@ struct life_view life_view(const struct revision *rev)
     return view;
 }
 
+static bool on_spec(void *ctx, struct str name, struct str value)
+{
+    struct str *node = ctx;
+    if (!str_is(name, "nodeName"))
+        return true;
+    *node = unquoted(value);
+    return false;
+}
+
+static bool on_pod(void *ctx, struct str name, struct str value)
+{
+    if (!str_is(name, "spec"))
+        return true;
+    return json_each_member(value, on_spec, ctx, NULL) < 0;
+}
+
+struct str life_pod_node(const struct revision *pod)
+{
+    struct str node = revision_field(pod, STR("spec.nodeName"));
+    if (str_empty(node)) {
+        int r = json_each_member(pod->text, on_pod, &node, NULL);
+        (void)r;
+    }
+    return node;
+}
+
 struct revision *life_find(const struct lifecycle *l, const struct resource *resource,
                            struct str namespace, struct str name)
 {

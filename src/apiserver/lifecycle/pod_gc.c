@@ -182,7 +182,7 @@ void pod_gc_changed(struct lifecycle *l, const struct store_event *event,
     count_terminated(l, event);
     if (event->change == STORE_DELETED)
         return;
-    struct str node = revision_field(rev, STR("spec.nodeName"));
+    struct str node = life_pod_node(rev);
     const struct node_state *state = str_empty(node) ? NULL : node_state_find(l, node);
     if (!str_empty(node) && !state)
         task_named(l, TASK_ORPHANS, STR(""), node);

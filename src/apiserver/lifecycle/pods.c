@@ -58,7 +58,7 @@ static void leave_node(struct lifecycle *l, struct pod_entry *pod)
 
 static void enter_node(struct lifecycle *l, struct pod_entry *pod)
 {
-    struct str name = revision_field(pod->rev, STR("spec.nodeName"));
+    struct str name = life_pod_node(pod->rev);
     if (pod->node || str_empty(name))
         return; /* a pod does not change its node */
     pod->node = need_group(&l->pods_of_node, name);
