@@ -320,7 +320,7 @@ void budget_sync(struct lifecycle *l, struct task *task)
     task_write(l, task, WRITER_UPDATE, &target, "status");
 }
 
-/* --- conditions DisruptionTarget that did not come true ---------------------------------------- */
+/* --- conditions DisruptionTarget that did not come true --------------------------------------- */
 
 static int64_t stale_at(const struct json_value *pod, const struct json_value *c)
 {
