@@ -380,6 +380,8 @@ static bool bind_pods(struct host *h)
             json_text_at(&pod, "metadata.deletionTimestamp").n)
             continue;
         char *what = xasprintf("pods %.*s", STR_ARG(rev->name));
+        if (h->fail_every && h->n_bound++ % h->fail_every == 0)
+            host_patch(h, what, "{'metadata':{'annotations':{'berth.dev/exit-code':'1'}}}");
         char *json =
             xasprintf("{'metadata':{'name':'%.*s'},'target':{'kind':'Node','name':'%.*s'}}",
                       STR_ARG(rev->name), STR_ARG(node));

@@ -153,8 +153,7 @@ static bool generation_changed(const struct op *op, const struct change *c)
 
     /* All of a custom resource but metadata and status counts. */
     for (size_t i = 0; members && members[i]; i++)
-        if (!values_equal(json_get(&c->object, str_of(members[i])),
-                          json_get(c->old, str_of(members[i]))))
+        if (!values_equal(json_at(&c->object, members[i]), json_at(c->old, members[i])))
             return true;
     return false;
 }

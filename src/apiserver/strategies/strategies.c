@@ -3,8 +3,8 @@
 
 /* NULL ends the list. */
 static const struct strategy *const arrays[] = {
-    replication_strategies,
-    NULL,
+    replication_strategies, apps_strategies,     stateful_set_strategies,
+    job_strategies,         cron_job_strategies, NULL,
 };
 
 const struct strategy *strategy_find(const struct resource *r)

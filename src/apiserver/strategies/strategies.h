@@ -12,5 +12,20 @@
 #include "apiserver/strategies/strategy.h"
 
 extern const struct strategy replication_strategies[]; /* pod templates, replication controllers */
+extern const struct strategy
+    apps_strategies[]; /* Deployments, ReplicaSets, DaemonSets, ControllerRevisions */
+extern const struct strategy stateful_set_strategies[];
+extern const struct strategy job_strategies[];
+extern const struct strategy cron_job_strategies[];
+extern const struct strategy rbac_strategies[];         /* roles and bindings */
+extern const struct strategy scheduling_strategies[];   /* priority classes */
+extern const struct strategy policy_strategies[];       /* disruption budgets */
+extern const struct strategy coordination_strategies[]; /* leases */
+extern const struct strategy
+    storage_class_strategies[]; /* StorageClasses and VolumeAttributesClasses */
+extern const struct strategy endpoint_slice_strategies[];
+extern const struct strategy ingress_strategies[]; /* Ingresses and IngressClasses */
+extern const struct strategy network_policy_strategies[];
+extern const struct strategy service_ip_strategies[]; /* IPAddresses and ServiceCIDRs */
 
 #endif

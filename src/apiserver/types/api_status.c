@@ -303,8 +303,12 @@ static const struct {
     [FIELD_TOO_SHORT] = {"FieldValueTooShort", "Too short", false},
 };
 
+const struct json_value field_value_omitted = {.kind = JSON_NULL};
+
 static void write_value(enum field_error_type type, const struct json_value *value, struct buf *out)
 {
+    if (value == &field_value_omitted)
+        return;
     if (!value) {
         if (type != FIELD_TOO_MANY && type != FIELD_TOO_FEW)
             buf_add_cstr(out, ": null");

@@ -100,6 +100,7 @@ struct field_errors {
  * (strings quoted, objects as JSON); NULL is written as null, and not at all by types without a
  * value (Required, Forbidden, Too long) and by Too many. A detail of "" is left out.
  */
+extern const struct json_value field_value_omitted; /* Invalid without a value */
 void field_error(struct field_errors *errors, enum field_error_type type,
                  const struct field_path *path, const struct json_value *value, const char *fmt,
                  ...) PRINTF_LIKE(5, 6);

@@ -279,6 +279,9 @@ static void workload_gone(struct workloads *w, struct workload *o)
         o->space->workloads.v[o->space_at]->space_at = o->space_at;
     drop_space(w, o->space);
     o->family->workload = NULL;
+    for (size_t i = 0; o->kind == WORKLOAD_JOB && i < n_pods(o); i++)
+        if (pod_at(o, i)->tracked)
+            workload_orphan_pod(w, pod_at(o, i));
     drop_family(w, o->family);
 }
 
@@ -379,6 +382,8 @@ static void update(struct workloads *w, struct member *m, const struct store_eve
         work_seen_delete(&w->queue, &old_owner->work);
     bool expected = added && !m->deleting;
     place(w, m, controller_uid(object), expected);
+    if (m->type == MEMBER_POD && pod_of(m)->tracked && !(m->family && m->family->workload))
+        workload_orphan_pod(w, pod_of(m));
     if (m->type == MEMBER_WORKLOAD) {
         m->generation = generation;
         workload_changed(w, workload_of(m), object, added);

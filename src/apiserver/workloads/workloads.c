@@ -21,6 +21,13 @@ const struct workload_type workload_types[N_WORKLOAD_KINDS] = {
                                          .selects = MEMBER_POD,
                                          .adopts = true,
                                          .sync = replica_set_sync},
+    [WORKLOAD_STATEFUL_SET] = {APPS, .plural = STR_INIT("statefulsets"),
+                               .kind = STR_INIT("StatefulSet"),
+                               .component = "statefulset-controller", .selects = MEMBER_POD,
+                               .adopts = true, .sync = stateful_set_sync},
+    [WORKLOAD_JOB] = {BATCH, .plural = STR_INIT("jobs"), .kind = STR_INIT("Job"),
+                      .component = "job-controller", .selects = MEMBER_POD, .adopts = true,
+                      .sync = job_sync, .free = job_free},
 };
 
 static struct workload *of_work(struct work *work)
@@ -33,7 +40,9 @@ static void sync_work(void *ctx, struct work *work)
     struct workloads *w = ctx;
     struct workload *o = of_work(work);
     arena_reset(&w->scratch);
-    if (type_of(o)->sync)
+    if (work == &w->orphans)
+        workload_orphans_sync(w);
+    else if (type_of(o)->sync)
         type_of(o)->sync(w, o, workload_tree(w, &o->member));
 }
 
@@ -41,7 +50,8 @@ static void work_done(void *ctx, struct work *work, unsigned tag, int status)
 {
     struct workloads *w = ctx;
     arena_reset(&w->scratch);
-    workload_write_done(w, of_work(work), tag, status);
+    if (work != &w->orphans)
+        workload_write_done(w, of_work(work), tag, status);
 }
 
 static void free_work(void *ctx UNUSED, struct work *work)
@@ -61,6 +71,7 @@ struct workloads *workloads_new(const struct workloads_options *options)
     work_queue_init(&w->queue, &queue);
     event_recorder_init(&w->recorder, &w->queue);
     arena_init(&w->scratch, (size_t)64 << 10);
+    work_init(&w->orphans);
     rand_seed(&w->rand, options->seed);
     return w;
 }
@@ -72,6 +83,9 @@ struct workloads *workloads_free(struct workloads *w)
     workload_members_release(w);
     work_queue_release(&w->queue);
     event_recorder_release(&w->recorder);
+    for (size_t i = 0; i < w->orphan_keys.n; i++)
+        free(w->orphan_keys.v[i]);
+    vec_release(&w->orphan_keys);
     arena_release(&w->scratch);
     buf_release(&w->body);
     free(w);

@@ -16,8 +16,11 @@
 #include "base/rand.h"
 #include "codec/json_edit.h"
 
-#define JOB_TRACKING   "batch.kubernetes.io/job-tracking" /* finalizer of pods of Jobs */
-#define BURST_REPLICAS 500 /* writes of pods in one look; upstream: BurstReplicas */
+#define JOB_TRACKING       "batch.kubernetes.io/job-tracking" /* finalizer of pods of Jobs */
+#define JOB_INDEX          "batch.kubernetes.io/job-completion-index"
+#define JOB_INDEX_FAILURES "batch.kubernetes.io/job-index-failure-count"
+#define JOB_INDEX_IGNORED  "batch.kubernetes.io/job-index-ignored-failure-count"
+#define BURST_REPLICAS     500 /* writes of pods in one look; upstream: BurstReplicas */
 
 enum workload_kind {
     WORKLOAD_DEPLOYMENT,
@@ -70,7 +73,14 @@ struct pod_item {
     int64_t ready_since;
     int restarts;      /* the most of one container */
     int deletion_cost; /* annotation */
-    int64_t index;     /* ordinal of a StatefulSet, completion index of a Job; -1: none */
+    int all_restarts;  /* of all containers, init containers too */
+    int64_t index;     /* completion index of a Job; -1: none */
+    /* Annotations of pods of Jobs with backoffLimitPerIndex. */
+    int64_t failures, ignored_failures;
+    bool backed_off; /* its failure is in the record of its Job */
+    bool kept;       /* its finalizer stays until its index has another pod; of one look */
+    bool leaving;    /* deleted because there are too many: it does not count as failed */
+    bool orphaned;   /* in workloads.orphan_keys */
 };
 
 /* The members of one controller, by its uid, whether that is known or not. */
@@ -128,6 +138,8 @@ struct workloads {
     struct map items;    /* member.key → struct member */
     struct map families; /* uid → struct family */
     struct map spaces;   /* namespace → struct space */
+    struct work orphans; /* removes the finalizer of Jobs from pods without a Job */
+    VEC(char *) orphan_keys;
     struct arena scratch;
     struct buf body;
     struct rand rand;
@@ -204,7 +216,8 @@ enum { TAG_POD_CREATE = 1 << 20, TAG_CLAIM, TAG_STATUS, TAG_OTHER };
 
 void workload_event(struct workloads *w, struct workload *o, bool warning, const char *reason,
                     const char *fmt, ...) PRINTF_LIKE(5, 6);
-/* The tag of a write that makes a Normal event of that reason if it succeeds. */
+/* The tag of a write that makes an event if it succeeds: a Warning if the reason begins with "!".
+ */
 unsigned workload_event_tag(struct workload *o, const char *reason, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
 
@@ -220,6 +233,10 @@ void workload_create(struct workloads *w, struct workload *by, enum work_effect 
 /* With a condition on its uid. */
 void workload_delete(struct workloads *w, struct workload *by, const struct member *m,
                      enum work_effect effect, unsigned tag);
+
+/* With propagationPolicy Foreground. */
+void workload_delete_foreground(struct workloads *w, struct workload *by, const struct member *m,
+                                unsigned tag);
 
 /* The pod of a template: labels, annotations, finalizers, spec and the controllerRef. */
 struct json_value workload_pod(struct workloads *w, const struct workload *o,
@@ -262,6 +279,7 @@ struct new_condition {
 enum condition_form {
     CONDITION_PLAIN,   /* one with the same status and reason stays as it is */
     CONDITION_UPDATED, /* the same; has lastUpdateTime; keeps lastTransitionTime with the status */
+    CONDITION_PROBED,  /* as PLAIN, with lastProbeTime */
     CONDITION_RENEWED, /* as UPDATED, but replaced even if nothing changes */
 };
 /* Sets a condition of a status, at the end of the list. */
@@ -281,6 +299,23 @@ struct str workload_safe_hash(struct workloads *w, struct str text,
 /* "25%" or 3 of total; 0 if there is none. */
 int64_t workload_scaled(const struct json_value *v, int64_t total, bool round_up);
 
+/* --- replica_set.c ---------------------------------------------------------------------------- */
+
+/*
+ * Sorts active pods, those to be deleted first first (upstream: ActivePodsWithRanks). nodes: how
+ * many pods of the same workload are on a node; NULL: it does not matter.
+ */
+void workload_sort_active(struct workloads *w, struct pod_item **pods, size_t n,
+                          const struct map *nodes);
+
+/* --- job.c ------------------------------------------------------------------------------------ */
+
+/* A pod has the finalizer of Jobs and no Job, as far as it is known. */
+void workload_orphan_pod(struct workloads *w, struct pod_item *pod);
+void workload_orphans_sync(struct workloads *w);
+/* When a Job became Complete or Failed; 0: it did not. */
+int64_t job_finish_time(const struct json_value *job, bool *ret_success);
+
 /* --- the controllers -------------------------------------------------------------------------- */
 
 void deployment_sync(struct workloads *w, struct workload *o, struct json_value *object);
@@ -289,6 +324,7 @@ void replica_set_sync(struct workloads *w, struct workload *o, struct json_value
 void stateful_set_sync(struct workloads *w, struct workload *o, struct json_value *object);
 void daemon_set_sync(struct workloads *w, struct workload *o, struct json_value *object);
 void job_sync(struct workloads *w, struct workload *o, struct json_value *object);
+void job_free(struct workload *o);
 void cron_job_sync(struct workloads *w, struct workload *o, struct json_value *object);
 
 #endif
