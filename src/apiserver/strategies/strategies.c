@@ -3,8 +3,11 @@
 
 /* NULL ends the list. */
 static const struct strategy *const arrays[] = {
-    replication_strategies, apps_strategies,     stateful_set_strategies,
-    job_strategies,         cron_job_strategies, NULL,
+    pod_strategies,          config_strategies,
+    namespace_strategies,    volume_strategies,
+    replication_strategies,  apps_strategies,
+    stateful_set_strategies, job_strategies,
+    cron_job_strategies,     NULL,
 };
 
 const struct strategy *strategy_find(const struct resource *r)
