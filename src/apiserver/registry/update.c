@@ -217,6 +217,7 @@ static int validate(struct op *op, const struct change *c)
         if (s->validate_part && !whole)
             s->validate_part(&c->object, c->old, c->subresource, &errors);
     }
+    custom_validate(op, &c->object, &errors);
     if (errors.n > 0)
         return status_invalid(op_status(op), op->r->group, op->r->kind, object_name(c->old),
                               &errors);
