@@ -104,7 +104,7 @@ int control_plane_bootstrap(struct control_plane *plane, const struct bootstrap_
             .now = now,
             .arena = &a,
         };
-        /* Where the server listens may have changed, and may be a loopback address. */
+        /* Where the server listens may have changed. */
         bool is_place = str_is(o->plural, "endpoints") || str_is(o->plural, "endpointslices");
         arena_reset(&a);
         if (!request.resource ||
