@@ -1,39 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "apiserver/strategies/ip.h"
 
-#include <arpa/inet.h>
+#include "cel/addr.h"
 
 bool ip_parse(struct str text, struct ip *ret_ip)
 {
-    char copy[INET6_ADDRSTRLEN + 1];
-    struct ip ip = {0};
+    struct buf why = BUF_INIT;
+    struct addr addr;
+    bool ok = addr_parse(text, &addr, &why) && addr.zone.n == 0;
 
-    if (text.n == 0 || text.n >= sizeof(copy) || memchr(text.p, 0, text.n))
+    buf_release(&why);
+    if (!ok)
         return false;
-    memcpy(copy, text.p, text.n);
-    copy[text.n] = 0;
-    if (inet_pton(AF_INET, copy, ip.bytes) == 1)
-        ip.n = 4;
-    else if (inet_pton(AF_INET6, copy, ip.bytes) == 1)
-        ip.n = 16;
-    else
-        return false;
-    *ret_ip = ip;
+    *ret_ip = (struct ip){.n = addr.is4 ? 4 : 16};
+    memcpy(ret_ip->bytes, addr.bytes, ret_ip->n);
     return true;
 }
 
-bool cidr_parse(struct str text, struct ip *ret_ip, unsigned *ret_bits)
+static bool is_cidr(struct str text)
 {
-    size_t slash = str_find(text, '/');
-    uint64_t bits;
-    struct ip ip;
+    struct buf why = BUF_INIT;
+    struct addr addr;
+    int bits;
+    bool ok = addr_parse_prefix(text, &addr, &bits, &why);
 
-    if (slash >= text.n || !ip_parse(str_slice(text, 0, slash), &ip) ||
-        !str_to_u64(str_slice(text, slash + 1, text.n), &bits) || bits > ip.n * 8)
-        return false;
-    *ret_ip = ip;
-    *ret_bits = (unsigned)bits;
-    return true;
+    buf_release(&why);
+    return ok;
 }
 
 bool field_check_ip(struct field_errors *errors, const struct field_path *path, struct str text)
@@ -51,10 +43,8 @@ bool field_check_ip(struct field_errors *errors, const struct field_path *path, 
 bool field_check_cidr(struct field_errors *errors, const struct field_path *path, struct str text)
 {
     struct json_value value = json_text(text);
-    struct ip ip;
-    unsigned bits;
 
-    if (cidr_parse(text, &ip, &bits))
+    if (is_cidr(text))
         return true;
     field_error(errors, FIELD_INVALID, path, &value,
                 "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");

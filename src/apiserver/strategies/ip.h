@@ -18,8 +18,6 @@ struct ip {
 };
 
 bool ip_parse(struct str text, struct ip *ret_ip) MUST_CHECK;
-/* 10.0.0.0/8 */
-bool cidr_parse(struct str text, struct ip *ret_ip, unsigned *ret_bits) MUST_CHECK;
 
 /* "must be a valid IP address, (e.g. …)". */
 bool field_check_ip(struct field_errors *errors, const struct field_path *path, struct str text);

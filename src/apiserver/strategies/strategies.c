@@ -3,8 +3,11 @@
 
 /* NULL ends the list. */
 static const struct strategy *const arrays[] = {
-    pod_strategies,    config_strategies,      namespace_strategies,
-    volume_strategies, replication_strategies, NULL,
+    pod_strategies,         config_strategies,
+    namespace_strategies,   volume_strategies,
+    replication_strategies, node_strategies,
+    quota_strategies,       service_strategies,
+    endpoint_strategies,    NULL,
 };
 
 const struct strategy *strategy_find(const struct resource *r)
