@@ -57,7 +57,7 @@ struct json_value json_copy(const struct json_value *v, struct arena *a)
 
 struct json_value *json_member(struct json_value *v, struct str key)
 {
-    if (v->kind != JSON_OBJECT)
+    if (!v || v->kind != JSON_OBJECT)
         return NULL;
     for (size_t i = 0; i < v->n_members; i++) {
         if (str_eq(v->members[i].key, key))

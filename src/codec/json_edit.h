@@ -30,7 +30,7 @@ struct json_value json_copy(const struct json_value *v, struct arena *a);
 
 /* --- objects ---------------------------------------------------------------------------------- */
 
-/* The member, to be changed; NULL if there is none or v is not an object. */
+/* The member, to be changed; NULL if there is none or v is NULL or not an object. */
 struct json_value *json_member(struct json_value *v, struct str key);
 /* Sets or adds the member. Returns it. v becomes an object if it is none. */
 struct json_value *json_set(struct json_value *v, struct str key, struct json_value value,
@@ -63,7 +63,7 @@ bool json_bool_at(const struct json_value *v, const char *path, bool otherwise);
 struct json_value *json_set_at(struct json_value *v, const char *path, struct json_value value,
                                struct arena *a);
 
-/* --- what a path holds, to go through ----------------------------------------------------------- */
+/* --- what a path holds ------------------------------------------------------------------------ */
 
 /* The items of an array; none if v is NULL or no array. */
 struct json_items {

@@ -65,6 +65,9 @@ struct revision_selector *revision_selector_parse(const struct resource *r, stru
             refuse_field(r, strategy, q->field, a, ret_status);
             return NULL;
         }
+        /* Its name in the object. */
+        if (str_is(q->field, "status.successful") && str_is(r->plural, "jobs"))
+            q->field = STR("status.succeeded");
     }
     return s;
 }

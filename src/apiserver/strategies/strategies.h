@@ -19,6 +19,22 @@ extern const struct strategy quota_strategies[]; /* limit ranges, resource quota
 extern const struct strategy service_strategies[];
 extern const struct strategy endpoint_strategies[];    /* endpoints, events */
 extern const struct strategy volume_strategies[];      /* persistent volumes and claims */
+extern const struct strategy definition_strategies[];  /* CustomResourceDefinition */
 extern const struct strategy replication_strategies[]; /* pod templates, replication controllers */
+extern const struct strategy
+    apps_strategies[]; /* Deployments, ReplicaSets, DaemonSets, ControllerRevisions */
+extern const struct strategy stateful_set_strategies[];
+extern const struct strategy job_strategies[];
+extern const struct strategy cron_job_strategies[];
+extern const struct strategy rbac_strategies[];         /* roles and bindings */
+extern const struct strategy scheduling_strategies[];   /* priority classes */
+extern const struct strategy policy_strategies[];       /* disruption budgets */
+extern const struct strategy coordination_strategies[]; /* leases */
+extern const struct strategy
+    storage_class_strategies[]; /* StorageClasses and VolumeAttributesClasses */
+extern const struct strategy endpoint_slice_strategies[];
+extern const struct strategy ingress_strategies[]; /* Ingresses and IngressClasses */
+extern const struct strategy network_policy_strategies[];
+extern const struct strategy service_ip_strategies[]; /* IPAddresses and ServiceCIDRs */
 
 #endif
