@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Endpoints and Events of the core group. */
-#include "apiserver/strategies/ip.h"
+#include "apiserver/strategies/addresses.h"
 #include "apiserver/strategies/pod_internal.h"
 #include "apiserver/strategies/strategies.h"
 
@@ -32,7 +32,7 @@ static void check_addresses(const struct json_value *subset, const char *member,
         struct field_path host_path = field_child(&at, "hostname");
         struct field_path node_path = field_child(&at, "nodeName");
 
-        field_check_ip(errors, &ip_path, ip);
+        field_check_ip(errors, &ip_path, ip, false);
         if (!str_empty(host))
             field_check_name(errors, &host_path, host, NAME_DNS_LABEL);
         if (node)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes. */
+#include "apiserver/strategies/addresses.h"
 #include "apiserver/strategies/internal_form.h"
-#include "apiserver/strategies/ip.h"
 #include "apiserver/strategies/pod_template.h"
 #include "apiserver/strategies/resource_names.h"
 #include "apiserver/strategies/strategies.h"
@@ -123,11 +123,11 @@ static void check_cidrs(const struct json_value *object, struct field_errors *er
 
     for (size_t i = 0; i < list.n; i++) {
         struct field_path at = field_index(&path, i);
-        struct ip ip;
+        struct addr ip;
 
-        if (field_check_cidr(errors, &at, list.v[i].text) &&
-            ip_parse(str_slice(list.v[i].text, 0, str_find(list.v[i].text, '/')), &ip))
-            families[ip.n == 4]++;
+        if (field_check_cidr(errors, &at, list.v[i].text, false) &&
+            ip_parse_sloppy(str_slice(list.v[i].text, 0, str_find(list.v[i].text, '/')), &ip))
+            families[ip.is4]++;
     }
     if (list.n > 1 && (families[0] != 1 || families[1] != 1))
         field_error(errors, FIELD_INVALID, &path, json_at(object, "spec.podCIDRs"),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Services. */
-#include "apiserver/strategies/ip.h"
+#include "apiserver/strategies/addresses.h"
 #include "apiserver/strategies/pod_internal.h"
 #include "apiserver/strategies/strategies.h"
 
@@ -361,7 +361,7 @@ static bool check_ip_list(const struct json_value *spec, const struct field_path
             }
             continue;
         }
-        valid = field_check_ip(errors, &at, ips.v[i].text) && valid;
+        valid = field_check_ip(errors, &at, ips.v[i].text, false) && valid;
     }
     if (ips.n > 2)
         field_error(errors, FIELD_INVALID, path, all, "may only hold up to 2 values");
@@ -379,8 +379,8 @@ static void check_ip_families(const struct json_value *spec, const struct field_
         return;
     for (size_t i = 0; i < ips.n; i++) {
         struct field_path at = field_index(path, i);
-        struct ip ip = {0};
-        bool v4 = ip_parse(ips.v[i].text, &ip) && ip.n == 4;
+        struct addr ip = {0};
+        bool v4 = ip_parse_sloppy(ips.v[i].text, &ip) && ip.is4;
 
         counts[v4]++;
         if (i < families.n && str_is(families.v[i].text, v4 ? "IPv6" : "IPv4"))
@@ -424,7 +424,7 @@ static void check_external_ips(const struct json_value *spec, const struct field
     for (size_t i = 0; i < ips.n; i++) {
         struct field_path at = field_index(&path, i);
 
-        if (field_check_ip(errors, &at, ips.v[i].text))
+        if (field_check_ip(errors, &at, ips.v[i].text, false))
             field_check_endpoint_ip(errors, &at, ips.v[i].text);
     }
 }
@@ -445,7 +445,7 @@ static void check_load_balancer(const struct json_value *spec, const struct fiel
     for (size_t i = 0; i < ranges.n; i++) {
         struct field_path at = field_index(&range_path, i);
 
-        field_check_cidr(errors, &at, str_trim(ranges.v[i].text));
+        field_check_cidr(errors, &at, str_trim(ranges.v[i].text), false);
     }
     if (json_get(spec, STR("allocateLoadBalancerNodePorts")) && !balancer)
         field_error_at(errors, FIELD_FORBIDDEN, path, "allocateLoadBalancerNodePorts", NULL,
