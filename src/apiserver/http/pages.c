@@ -222,7 +222,8 @@ static const struct page {
 
 static void serve_index(struct call *c)
 {
-    static const char *const more[] = {"/api/v1", "/healthz", "/livez", "/readyz"};
+    static const char *const more[] = {"/api/v1",     "/healthz",    "/livez",
+                                       "/openapi/v2", "/openapi/v3", "/readyz"};
     const char *before = "";
 
     buf_add_cstr(&c->body, "{\n  \"paths\": [");
@@ -247,6 +248,16 @@ static bool serve_health_path(struct call *c, struct str path)
         }
     }
     return false;
+}
+
+static bool serve_openapi_path(struct call *c, struct str path)
+{
+    struct str prefix = STR("/openapi/");
+
+    if (!str_starts(path, prefix))
+        return false;
+    call_openapi(c, str_slice(path, prefix.n, path.n));
+    return true;
 }
 
 static bool serve_group_path(struct call *c, struct str path)
@@ -284,6 +295,6 @@ void call_page(struct call *c)
             pages[i].serve(c);
             return;
         }
-    if (!serve_health_path(c, path) && !serve_group_path(c, path))
+    if (!serve_health_path(c, path) && !serve_group_path(c, path) && !serve_openapi_path(c, path))
         call_refuse_page(c);
 }
