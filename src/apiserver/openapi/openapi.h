@@ -17,16 +17,12 @@
 
 /*
  * {"paths":{"api/v1":{"serverRelativeURL":"/openapi/v3/api/v1?hash=…"}}}: one entry per
- * group and version. Costs as much as all documents of v3.
+ * group and version. The hash changes with the document.
  */
 void openapi_v3_index(const struct resources *rs, struct buf *out);
 /* The document of a group and version. False: nothing of it is served. */
 bool openapi_v3(const struct resources *rs, struct str group, struct str version, struct buf *out);
 /* Everything, as swagger 2.0. */
 void openapi_v2(const struct resources *rs, struct buf *out);
-
-/* The hash of a document, 32 hexadecimal digits in capitals: for ?hash= and ETag. */
-#define OPENAPI_HASH_SIZE 33
-void openapi_hash(struct str document, char ret_hash[OPENAPI_HASH_SIZE]);
 
 #endif
