@@ -357,9 +357,13 @@ static bool fill_fields(struct decoder *d, struct filling *fill, struct str byte
 /* Whether Go leaves the value out of JSON. */
 static bool omits(const struct schema_field *field, const struct json_value *v)
 {
+    /* Structs of Go are written even if they are empty: quantities, ports. */
+    bool is_struct =
+        field->wire == SCHEMA_WIRE_QUANTITY || field->wire == SCHEMA_WIRE_INT_OR_STRING;
+
     if (v->kind == JSON_NULL)
         return true;
-    if (field->nullable || !field->omit_empty)
+    if (field->nullable || !field->omit_empty || (is_struct && field->shape == SCHEMA_ONE))
         return false;
     switch (v->kind) {
     case JSON_STRING:
