@@ -63,7 +63,6 @@ struct job {
     bool uncounted; /* a finished pod is not counted yet */
 };
 
-bool job_pod_failed(const struct job *j, const struct pod_item *pod);
 /* Whether it has an index that the Job has. */
 bool job_pod_valid(const struct job *j, const struct pod_item *pod);
 /* When its last container ended. */

@@ -4,7 +4,7 @@
 
 #define MAX_UNCOUNTED 500 /* upstream: MaxUncountedPods */
 
-bool job_pod_failed(const struct job *j, const struct pod_item *pod)
+static bool pod_failed(const struct job *j, const struct pod_item *pod)
 {
     if (pod->phase == POD_FAILED)
         return true;
@@ -105,7 +105,7 @@ static void tally_pod(struct job *j, struct pod_item *pod, struct tally *t)
             t->indexes[t->n_indexes++] = pod->index;
         else if (!j->indexed && !map_get(&t->succeeded, pod->member.uid))
             t->new_succeeded[t->n_succeeded++] = pod;
-    } else if (job_pod_failed(j, pod)) {
+    } else if (pod_failed(j, pod)) {
         tally_failed(j, pod, t);
     }
 }
@@ -336,8 +336,7 @@ static void find_kept(struct job *j)
     j->kept = arena_array(&j->w->scratch, struct pod_item *, n_pods(j->o) + 1);
     for (size_t i = 0; i < n_pods(j->o); i++) {
         struct pod_item *pod = pod_at(j->o, i);
-        if (job_pod_valid(j, pod) &&
-            (pod_is_active(pod) || (pod->tracked && job_pod_failed(j, pod))))
+        if (job_pod_valid(j, pod) && (pod_is_active(pod) || (pod->tracked && pod_failed(j, pod))))
             j->kept[n++] = pod;
     }
     qsort(j->kept, n, sizeof(struct pod_item *), by_claim);
@@ -376,14 +375,14 @@ static bool may_release(struct job *j, struct pod_item *pod, const struct map *s
     struct str uid = pod->member.uid, message;
     if (j->o->member.deleting || !job_pod_valid(j, pod))
         return j->o->member.deleting || j->finish.type || pod->phase == POD_SUCCEEDED ||
-               job_pod_failed(j, pod);
+               pod_failed(j, pod);
     if (map_get(succeeded, uid))
         return true;
     if (pod->leaving && pod->member.deleting)
         return true;
     if (pod->phase == POD_SUCCEEDED)
         return j->indexed && indexes_has(stored, pod->index);
-    if (!job_pod_failed(j, pod))
+    if (!pod_failed(j, pod))
         return j->finish.type && pod->member.deleting;
     if (!map_get(failed, uid) && job_failure_action(j, pod, &message) != FAILURE_IGNORE)
         return false; /* its uid is written first */

@@ -166,10 +166,9 @@ void stateful_create_pod(struct set_look *s, int64_t ordinal, const struct revis
     const struct json_value *template = rev->template;
     struct json_value pod = workload_pod(w, s->o, template);
     struct json_value *meta = json_member(&pod, STR("metadata"));
-    struct json_value *labels = json_set_object(meta, STR("labels"), a);
     json_remove(meta, STR("generateName"));
-    json_set(json_member(&pod, STR("metadata")), STR("name"), json_text(name), a);
-    labels = json_set_object(json_member(&pod, STR("metadata")), STR("labels"), a);
+    json_set(meta, STR("name"), json_text(name), a);
+    struct json_value *labels = json_set_object(meta, STR("labels"), a);
     json_set(labels, STR("statefulset.kubernetes.io/pod-name"), json_text(name), a);
     json_set(labels, STR("apps.kubernetes.io/pod-index"),
              json_text(arena_printf(a, "%lld", (long long)ordinal)), a);

@@ -80,7 +80,8 @@ struct pod_item {
     bool backed_off; /* its failure is in the record of its Job */
     bool kept;       /* its finalizer stays until its index has another pod; of one look */
     bool leaving;    /* deleted because there are too many: it does not count as failed */
-    bool orphaned;   /* in workloads.orphan_keys */
+    struct pod_item *next_on_node; /* of a DaemonSet, in one look */
+    bool orphaned;                 /* in workloads.orphan_keys */
 };
 
 /* The members of one controller, by its uid, whether that is known or not. */
@@ -103,6 +104,7 @@ struct workload {
     struct member member;
     struct work work;
     enum workload_kind kind;
+    const struct workload_type *type;
     struct family *family; /* its members */
     struct space *space;
     size_t space_at;
@@ -129,15 +131,16 @@ struct workload_type {
     void (*free)(struct workload *o);
 };
 
-extern const struct workload_type workload_types[N_WORKLOAD_KINDS];
-
 struct workloads {
     struct workloads_options options;
+    const struct workload_type *types; /* by enum workload_kind */
     struct work_queue queue;
     struct event_recorder recorder;
-    struct map items;    /* member.key → struct member */
-    struct map families; /* uid → struct family */
-    struct map spaces;   /* namespace → struct space */
+    struct map items;              /* member.key → struct member */
+    struct map families;           /* uid → struct family */
+    struct map spaces;             /* namespace → struct space */
+    VEC(struct node_item *) nodes; /* by name; see nodes.h */
+    VEC(struct workload *) daemon_sets;
     struct work orphans; /* removes the finalizer of Jobs from pods without a Job */
     VEC(char *) orphan_keys;
     struct arena scratch;
@@ -151,7 +154,7 @@ static inline int64_t workloads_now(const struct workloads *w)
 }
 static inline const struct workload_type *type_of(const struct workload *o)
 {
-    return &workload_types[o->kind];
+    return o->type;
 }
 static inline struct pod_item *pod_of(struct member *m)
 {
@@ -224,6 +227,9 @@ unsigned workload_event_tag(struct workload *o, const char *reason, const char *
 /* Sends the object with this status unless it is the one it has. Returns whether it was sent. */
 bool workload_write_status(struct workloads *w, struct workload *o, struct json_value *object,
                            struct json_value status, unsigned tag);
+/* Sends the object to its subresource status as it is. */
+void workload_send_status(struct workloads *w, struct workload *o, const struct json_value *object,
+                          unsigned tag);
 /* A merge patch with the version of the member. */
 void workload_patch(struct workloads *w, struct workload *by, const struct member *m, unsigned tag,
                     struct json_value patch);
@@ -299,6 +305,11 @@ struct str workload_safe_hash(struct workloads *w, struct str text,
 /* "25%" or 3 of total; 0 if there is none. */
 int64_t workload_scaled(const struct json_value *v, int64_t total, bool round_up);
 
+/* --- nodes.c ---------------------------------------------------------------------------------- */
+
+void workload_node_changed(struct workloads *w, const struct store_event *event);
+void workload_nodes_release(struct workloads *w);
+
 /* --- replica_set.c ---------------------------------------------------------------------------- */
 
 /*
@@ -308,11 +319,13 @@ int64_t workload_scaled(const struct json_value *v, int64_t total, bool round_up
 void workload_sort_active(struct workloads *w, struct pod_item **pods, size_t n,
                           const struct map *nodes);
 
-/* --- job.c ------------------------------------------------------------------------------------ */
+/* --- orphans.c -------------------------------------------------------------------------------- */
 
 /* A pod has the finalizer of Jobs and no Job, as far as it is known. */
 void workload_orphan_pod(struct workloads *w, struct pod_item *pod);
 void workload_orphans_sync(struct workloads *w);
+/* --- job.c ------------------------------------------------------------------------------------ */
+
 /* When a Job became Complete or Failed; 0: it did not. */
 int64_t job_finish_time(const struct json_value *job, bool *ret_success);
 
@@ -324,6 +337,7 @@ void replica_set_sync(struct workloads *w, struct workload *o, struct json_value
 void stateful_set_sync(struct workloads *w, struct workload *o, struct json_value *object);
 void daemon_set_sync(struct workloads *w, struct workload *o, struct json_value *object);
 void job_sync(struct workloads *w, struct workload *o, struct json_value *object);
+void daemon_set_free(struct workload *o);
 void job_free(struct workload *o);
 void cron_job_sync(struct workloads *w, struct workload *o, struct json_value *object);
 

@@ -123,6 +123,16 @@ static void send(struct workloads *w, struct workload *by, enum work_effect effe
     work_write(&w->queue, &by->work, effect, tag, &request);
 }
 
+void workload_send_status(struct workloads *w, struct workload *o, const struct json_value *object,
+                          unsigned tag)
+{
+    buf_clear(&w->body);
+    json_write(object, &w->body);
+    struct writer_request request = request_of(&o->member, WRITER_UPDATE);
+    request.subresource = STR("status");
+    send(w, o, WORK_NOTHING, tag, request);
+}
+
 bool workload_write_status(struct workloads *w, struct workload *o, struct json_value *object,
                            struct json_value status, unsigned tag)
 {
@@ -130,11 +140,7 @@ bool workload_write_status(struct workloads *w, struct workload *o, struct json_
     if (old && json_value_equal(old, &status))
         return false;
     json_set(object, STR("status"), status, &w->scratch);
-    buf_clear(&w->body);
-    json_write(object, &w->body);
-    struct writer_request request = request_of(&o->member, WRITER_UPDATE);
-    request.subresource = STR("status");
-    send(w, o, WORK_NOTHING, tag, request);
+    workload_send_status(w, o, object, tag);
     return true;
 }
 
@@ -177,7 +183,7 @@ static void send_delete(struct workloads *w, struct workload *by, const struct m
 void workload_delete(struct workloads *w, struct workload *by, const struct member *m,
                      enum work_effect effect, unsigned tag)
 {
-    send_delete(w, by, m, effect, tag, "");
+    send_delete(w, by, m, effect, tag, "\"propagationPolicy\":\"Background\",");
 }
 
 void workload_delete_foreground(struct workloads *w, struct workload *by, const struct member *m,
