@@ -6,7 +6,7 @@
 struct document {
     char *path;
     struct buf text;
-    char tag[OPENAPI_HASH_SIZE + 2]; /* in quotes */
+    char tag[19]; /* a hash in quotes */
 };
 
 void openapi_forget(struct api_server *s)
@@ -49,7 +49,6 @@ static struct document *find_document(struct api_server *s, struct str path)
 {
     struct document *doc = map_get(&s->documents, path);
     struct buf text = BUF_INIT;
-    char hash[OPENAPI_HASH_SIZE];
 
     if (doc)
         return doc;
@@ -57,11 +56,11 @@ static struct document *find_document(struct api_server *s, struct str path)
         buf_release(&text);
         return NULL;
     }
-    openapi_hash(buf_str(&text), hash);
     doc = xnew(struct document);
     doc->path = str_dup(path);
     doc->text = text;
-    snprintf(doc->tag, sizeof(doc->tag), "\"%s\"", hash);
+    snprintf(doc->tag, sizeof(doc->tag), "\"%016llX\"",
+             (unsigned long long)str_hash(buf_str(&text)));
     map_put(&s->documents, str_of(doc->path), doc);
     return doc;
 }
