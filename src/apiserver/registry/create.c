@@ -152,6 +152,10 @@ int create_object(struct op *op, struct json_value *object, bool applied)
     existing = op_find(op, object_namespace(object), object_name(object));
     if (existing)
         return refuse_existing(op, object, existing);
+    code = service_allocate(op, object, NULL);
+    if (code)
+        return code;
+    meta = meta_of(object, op->a);
     json_remove(meta, STR("resourceVersion"));
     steps_apply_effects(&steps);
     op_put(op, object, 201);

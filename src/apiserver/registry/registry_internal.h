@@ -218,6 +218,15 @@ void definition_after_remove(struct op *op, const struct json_value *object);
 void custom_validate(const struct op *op, const struct json_value *object,
                      struct field_errors *errors);
 
+/* --- service_addresses.c ---------------------------------------------------------------------- */
+
+/*
+ * Gives a service the addresses and node ports that its type needs and that it does not name, and
+ * refuses those that another service has. Other resources are left alone. old: NULL for a new one.
+ */
+int service_allocate(struct op *op, struct json_value *object,
+                     const struct json_value *old) MUST_CHECK;
+
 /* --- expiry.c --------------------------------------------------------------------------------- */
 
 void expiry_release(struct registry *reg);

@@ -343,6 +343,8 @@ int update_object(struct op *op, struct change *c)
     if (!c->internal)
         steps_warn(&steps);
     code = c->internal ? 0 : steps_validate(&steps);
+    if (!code && !c->internal && str_empty(c->subresource))
+        code = service_allocate(op, &c->object, c->old);
     if (code)
         return code;
     if (unchanged(op, c) && !ends_deletion(op, c)) {
