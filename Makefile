@@ -70,7 +70,7 @@ all: $(BUILD)/berth
 help:
 	@echo 'Build and run:'
 	@echo '  make                   build build/berth'
-	@echo '  make run               install missing packages, build, schedule examples/scenario.yaml'
+	@echo '  make run               install missing packages, build, run a cluster with examples/demo.yaml'
 	@echo '  make DEBUG=1           build build/debug/berth: for a debugger, with invariants checked'
 	@echo '  make deps              install the packages that the build needs (Debian)'
 	@echo '  make clean             remove build/'
@@ -274,7 +274,7 @@ JOBS := -j$(shell nproc)
 
 run: deps
 	@$(MAKE) --no-print-directory $(JOBS) all
-	$(BUILD)/berth simulate examples/scenario.yaml
+	@$(BUILD)/berth up --nodes 6 --zones 3 --port 0 -f examples/demo.yaml $$([ -t 1 ] && echo --summary || echo --wait --for 1m)
 
 test: deps-test
 	@tests/run.py

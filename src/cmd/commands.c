@@ -15,6 +15,8 @@ static int mdoc(int argc, char **argv)
 static const struct command table[] = {
     {"scheduler", cmd_scheduler, cmd_scheduler_flags, "",
      "schedule the pods of a cluster, in place of kube-scheduler"},
+    {"up", cmd_up, cmd_up_flags, "",
+     "run a cluster in one process: API server, scheduler, controllers, nodes"},
     {"simulate", cmd_simulate, cmd_simulate_flags, "FILE",
      "schedule the pods of manifest files, without a cluster"},
     {"explain", cmd_explain, cmd_explain_flags, "",

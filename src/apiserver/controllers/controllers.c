@@ -217,7 +217,7 @@ bool missing_for_long(struct controllers *c, struct item *item)
 /* --- changes ---------------------------------------------------------------------------------- */
 
 /* Whether the controllers read objects of this kind. */
-static bool is_used(enum kind_id kind)
+bool controllers_read_kind(enum kind_id kind)
 {
     switch (kind) {
     case KIND_POD:
@@ -418,7 +418,7 @@ static struct item *item_of(struct controllers *c, const struct object *o)
 void controllers_object_changed(struct controllers *c, struct object *before, struct object *after)
 {
     struct object *o = after ? after : before;
-    if (!o || !is_used(object_kind(o)->id))
+    if (!o || !controllers_read_kind(object_kind(o)->id))
         return;
     struct item *item = item_of(c, o);
     struct object *old = item->object;

@@ -67,6 +67,8 @@ struct controllers *controllers_new(const struct controllers_options *options)
     __attribute__((returns_nonnull));
 struct controllers *controllers_free(struct controllers *c);
 
+/* Whether the controllers read objects of this kind. */
+bool controllers_read_kind(enum kind_id kind);
 /*
  * An object was added (before NULL), changed, or deleted (after NULL). Those of kinds that the
  * controllers do not read are ignored.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Creation of objects (upstream: Store.Create, rest.BeforeCreate). */
-#include "apiserver/patch/apply.h"
 #include "apiserver/admission/admission.h"
+#include "apiserver/patch/apply.h"
 #include "apiserver/registry/registry_internal.h"
 #include "apiserver/registry/write_steps.h"
 
@@ -21,7 +21,7 @@ static void wipe_system_fields(struct json_value *meta)
     json_remove(meta, STR("selfLink"));
 }
 
-static struct str make_uid(struct registry *reg, struct arena *a)
+struct str make_uid(struct registry *reg, struct arena *a)
 {
     uint64_t hi = rand_u64(&reg->rand), lo = rand_u64(&reg->rand);
 

@@ -14,8 +14,8 @@
 #ifndef BERTH_APISERVER_REGISTRY_REGISTRY_H
 #define BERTH_APISERVER_REGISTRY_REGISTRY_H
 
-#include "apiserver/types/api_status.h"
 #include "apiserver/store/store.h"
+#include "apiserver/types/api_status.h"
 #include "base/rand.h"
 
 struct registry;
@@ -87,6 +87,22 @@ struct api_response {
 int registry_serve(struct registry *reg, const struct api_request *request,
                    struct api_response *ret_response);
 void registry_response_release(struct api_response *response);
+
+/* --- objects that were accepted before -------------------------------------------------------- */
+
+/*
+ * Stores an object of another cluster as it is, in the version of the request: uid, times and
+ * status stay, so that owner references do. Defaults are set; nothing else is changed or refused by
+ * admission. An object of the same name is replaced. Otherwise as registry_serve.
+ */
+int registry_import(struct registry *reg, const struct api_request *request,
+                    struct api_response *ret_response);
+/*
+ * Loads an object that this registry has stored, without a change. -EBADMSG: the text is no object
+ * of this name.
+ */
+int registry_load(struct registry *reg, const struct resource *stored, const struct store_key *key,
+                  uint64_t version, struct str text) MUST_CHECK;
 
 /*
  * Work that time brings: pods whose grace period has ended, events that expire. Returns when to

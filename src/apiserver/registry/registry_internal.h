@@ -118,6 +118,10 @@ struct json_value *op_parse(const struct op *op, const struct revision *rev);
 void op_put(struct op *op, struct json_value *object, int code);
 /* The same without an answer. Returns the stored revision, borrowed; NULL: dry run. */
 struct revision *op_put_quietly(struct op *op, struct json_value *object);
+/* A revision of this text, which is that of the object. */
+struct revision *object_revision(struct registry *reg, const struct resource *stored,
+                                 const struct json_value *object, struct str text, uint64_t version)
+    __attribute__((returns_nonnull));
 /* An event was written: it expires an hour later. */
 void expiry_add(struct registry *reg, const struct revision *rev, int64_t now);
 /* Deletes the object; *object is its last state. */
@@ -143,6 +147,8 @@ int serve_delete_collection(struct op *op) MUST_CHECK;
 /* Subresources that are no view of the object: binding, eviction, scale. 0: *ret_done tells. */
 int serve_subresource(struct op *op, bool *ret_done) MUST_CHECK;
 
+/* The uid of a new object, in the arena. */
+struct str make_uid(struct registry *reg, struct arena *a);
 /*
  * Creates the decoded object, which is in the stored version: defaults to storage. applied: its
  * managed fields are done.

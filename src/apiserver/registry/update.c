@@ -214,6 +214,8 @@ static int validate(struct op *op, const struct change *c)
             s->validate(&c->object, &errors);
         if (s->validate_update && whole)
             s->validate_update(&c->object, c->old, &errors);
+        if (s->validate_part && !whole)
+            s->validate_part(&c->object, c->old, c->subresource, &errors);
     }
     if (errors.n > 0)
         return status_invalid(op_status(op), op->r->group, op->r->kind, object_name(c->old),

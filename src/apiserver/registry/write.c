@@ -199,26 +199,32 @@ static void collect_pairs(struct registry *reg, const struct strategy *strategy,
     }
 }
 
-/* A revision with the next version of the store, which is also set in the tree. */
-static struct revision *make_revision(struct op *op, struct json_value *object)
+struct revision *object_revision(struct registry *reg, const struct resource *stored,
+                                 const struct json_value *object, struct str text, uint64_t version)
 {
-    struct registry *reg = op->reg;
-    uint64_t version = store_next_version(reg->store);
-    struct revision_source source = {.resource = op->stored, .version = version};
+    struct revision_source source = {.resource = stored, .version = version, .text = text};
 
-    json_set(meta_of(object, op->a), STR("resourceVersion"),
-             json_text(arena_printf(op->a, "%llu", (unsigned long long)version)), op->a);
-    buf_clear(&reg->text);
-    json_write(object, &reg->text);
-    collect_pairs(reg, op->strategy, object);
-    source.namespace = op->stored->namespaced ? object_namespace(object) : STR("");
+    collect_pairs(reg, strategy_find(stored), object);
+    source.namespace = stored->namespaced ? object_namespace(object) : STR("");
     source.name = object_name(object);
-    source.text = buf_str(&reg->text);
     source.labels = reg->labels.v;
     source.n_labels = reg->labels.n;
     source.fields = reg->fields.v;
     source.n_fields = reg->fields.n;
     return revision_new(&source);
+}
+
+/* A revision with the next version of the store, which is also set in the tree. */
+static struct revision *make_revision(struct op *op, struct json_value *object)
+{
+    struct registry *reg = op->reg;
+    uint64_t version = store_next_version(reg->store);
+
+    json_set(meta_of(object, op->a), STR("resourceVersion"),
+             json_text(arena_printf(op->a, "%llu", (unsigned long long)version)), op->a);
+    buf_clear(&reg->text);
+    json_write(object, &reg->text);
+    return object_revision(reg, op->stored, object, buf_str(&reg->text), version);
 }
 
 /* Events go after an hour without a change, as kube-apiserver's --event-ttl has it. */

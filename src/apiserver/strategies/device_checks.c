@@ -1,38 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "apiserver/strategies/device_checks.h"
 
-#define MAX_DRIVER_NAME 63
-#define MAX_POOL_NAME   253
-#define MAX_ID          32
-#define MAX_SELECTORS   32
-#define MAX_CONDITIONS  4
-#define MAX_OPAQUE      (10 << 10)
-#define UUID_LENGTH     36
+#include "apiserver/strategies/volume_sources.h"
 
-#define IDENTIFIER_TEXT                                                                           \
-    "a valid C identifier must start with alphabetic character or '_', followed by a string of "  \
-    "alphanumeric characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used "    \
+#define MAX_POOL_NAME  253
+#define MAX_ID         32
+#define MAX_SELECTORS  32
+#define MAX_CONDITIONS 4
+#define MAX_OPAQUE     (10 << 10)
+#define UUID_LENGTH    36
+
+#define IDENTIFIER_TEXT                                                                          \
+    "a valid C identifier must start with alphabetic character or '_', followed by a string of " \
+    "alphanumeric characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used "   \
     "for validation is '[A-Za-z_][A-Za-z0-9_]*')"
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Checked in lower case, shown as it is. */
 void check_driver_name(const struct spot *name)
 {
-    struct str text = spot_str(name);
-    char *lower;
-
-    if (str_empty(text)) {
-        spot_required(name, "");
-        return;
-    }
-    if (text.n > MAX_DRIVER_NAME)
-        spot_too_long(name, MAX_DRIVER_NAME);
-    lower = arena_alloc(name->errors->arena, text.n, 1);
-    for (size_t i = 0; i < text.n; i++)
-        lower[i] = (char)(text.p[i] >= 'A' && text.p[i] <= 'Z' ? text.p[i] + 32 : text.p[i]);
-    if (!name_valid((struct str){lower, text.n}, NAME_DNS_SUBDOMAIN))
-        spot_check_name(name, NAME_DNS_SUBDOMAIN);
+    csi_driver_name_validate(spot_str(name), &name->path, name->errors);
 }
 
 void check_pool_name(const struct spot *name)

@@ -295,6 +295,25 @@ static bool is_empty(const struct json_value *v)
     return false;
 }
 
+/* Members for which false and missing differ: pointers in upstream's structs. */
+static bool false_counts(struct str key, const struct json_value *v)
+{
+    static const char *const keys[] = {
+        "allowPrivilegeEscalation",
+        "automountServiceAccountToken",
+        "enableServiceLinks",
+        "hostUsers",
+        "privileged",
+        "readOnlyRootFilesystem",
+        "runAsNonRoot",
+        "setHostnameAsFQDN",
+        "shareProcessNamespace",
+        NULL,
+    };
+
+    return v && v->kind == JSON_BOOL && !v->boolean && text_is_one_of(key, keys);
+}
+
 /* Every member of a is that of b; those of b that a lacks are empty. Linear in both. */
 static bool members_equal(const struct json_value *a, const struct json_value *b)
 {
@@ -308,7 +327,8 @@ static bool members_equal(const struct json_value *a, const struct json_value *b
         const struct json_value *other = map_del(&map, a->members[i].key);
 
         found += other != NULL;
-        ok = field_equal(&a->members[i].value, other);
+        ok = field_equal(&a->members[i].value, other) &&
+             (other || !false_counts(a->members[i].key, &a->members[i].value));
     }
     if (ok && found < b->n_members)
         map_each (e, &map)

@@ -119,6 +119,44 @@ static void check_path_segment(struct str s, struct faults *f)
         fault(f, "may not contain '%'");
 }
 
+static void check_dots(struct str s, struct faults *f)
+{
+    if (str_is(s, "."))
+        fault(f, "must not be '.'");
+    else if (str_is(s, ".."))
+        fault(f, "must not be '..'");
+    else if (str_starts(s, STR("..")))
+        fault(f, "must not start with '..'");
+}
+
+static void check_config_key(struct str s, struct faults *f)
+{
+    bool valid = s.n > 0;
+
+    for (size_t i = 0; i < s.n; i++)
+        valid = valid && (alnum(s.p[i]) || s.p[i] == '-' || s.p[i] == '_' || s.p[i] == '.');
+    if (s.n > 253)
+        fault(f, "must be no more than 253 characters");
+    if (!valid)
+        fault(f, "a valid config key must consist of alphanumeric characters, '-', '_' or '.' "
+                 "(e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is "
+                 "'[-._a-zA-Z0-9]+')");
+    check_dots(s, f);
+}
+
+static void check_env(struct str s, struct faults *f)
+{
+    if (s.n == 0)
+        fault(f, "environment variable name must be non-empty");
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] < 0x20 || s.p[i] > 0x7e || s.p[i] == '=') {
+            fault(f, "a valid environment variable name must consist only of printable ASCII "
+                     "characters other than '='");
+            break;
+        }
+    }
+}
+
 static struct faults find_faults(struct str s, enum name_format format)
 {
     struct faults f = {0};
@@ -153,6 +191,12 @@ static struct faults find_faults(struct str s, enum name_format format)
         break;
     case NAME_PATH_SEGMENT:
         check_path_segment(s, &f);
+        break;
+    case NAME_CONFIG_KEY:
+        check_config_key(s, &f);
+        break;
+    case NAME_ENV:
+        check_env(s, &f);
         break;
     }
     return f;

@@ -19,6 +19,8 @@ enum name_format {
     NAME_QUALIFIED, /* a label key, a finalizer, a resource name */
     NAME_LABEL_VALUE,
     NAME_PATH_SEGMENT,
+    NAME_CONFIG_KEY, /* a key of a ConfigMap or Secret */
+    NAME_ENV,        /* a variable of the environment */
 };
 
 /* Adds an Invalid error with the text for each rule that it breaks. Returns whether it is valid. */

@@ -130,6 +130,12 @@ static void default_pull_policy(struct json_value *v, const char *member, struct
 
 /* --- volumes ---------------------------------------------------------------------------------- */
 
+static void default_divisor(struct json_value *ref, struct arena *a)
+{
+    if (ref)
+        json_set_default(ref, STR("divisor"), json_text(STR("0")), a);
+}
+
 static void default_field_refs(struct json_value *items, struct arena *a)
 {
     for (size_t i = 0; items && i < items->n; i++) {
@@ -137,6 +143,7 @@ static void default_field_refs(struct json_value *items, struct arena *a)
 
         if (ref)
             default_text(ref, "apiVersion", "v1", a);
+        default_divisor(object_at(&items->items[i], "resourceFieldRef"), a);
     }
 }
 
@@ -264,6 +271,7 @@ static void default_env(struct json_value *env, struct arena *a)
 
         if (field)
             default_text(field, "apiVersion", "v1", a);
+        default_divisor(object_at(from, "resourceFieldRef"), a);
         if (file)
             json_set_default(file, STR("optional"), json_bool(false), a);
     }
@@ -284,6 +292,9 @@ static void default_container(struct json_value *c, struct arena *a)
         default_probe(object_at(c, probes[i]), a);
     default_http(object_at(object_at(c, "lifecycle"), "postStart"), a);
     default_http(object_at(object_at(c, "lifecycle"), "preStop"), a);
+    /* Upstream drops fields whose feature is off by default. */
+    if (object_at(c, "lifecycle"))
+        json_remove(object_at(c, "lifecycle"), STR("stopSignal"));
     /* An empty object is what upstream writes for requirements that are not set. */
     json_set_default(c, STR("resources"), json_object(), a);
     default_text(c, "terminationMessagePath", "/dev/termination-log", a);
@@ -310,6 +321,8 @@ void pod_spec_set_defaults(struct json_value *spec, struct arena *a)
     resource_requirements_set_defaults(object_at(spec, "resources"), a);
     default_text(spec, "restartPolicy", "Always", a);
     json_set_default(spec, STR("terminationGracePeriodSeconds"), json_int(30, a), a);
+    if (json_int_at(spec, "terminationGracePeriodSeconds", 0) < 0)
+        json_set(spec, STR("terminationGracePeriodSeconds"), json_int(1, a), a);
     default_text(spec, "dnsPolicy", "ClusterFirst", a);
     json_set_default(spec, STR("securityContext"), json_object(), a);
     default_text(spec, "schedulerName", "default-scheduler", a);

@@ -168,8 +168,13 @@ static void validate_group_update(const struct json_value *object, const struct 
                                   struct field_errors *errors)
 {
     static const char *const frozen[] = {
-        "podGroupTemplateRef", "schedulingPolicy", "schedulingConstraints", "resourceClaims",
-        "disruptionMode",      "priorityClassName", "priority",
+        "podGroupTemplateRef",
+        "schedulingPolicy",
+        "schedulingConstraints",
+        "resourceClaims",
+        "disruptionMode",
+        "priorityClassName",
+        "priority",
     };
     struct spot root = spot_root(object, errors), spec = spot_get(&root, "spec");
 

@@ -18,6 +18,15 @@ void pod_template_set_defaults(struct json_value *template, struct arena *a);
 void pod_template_validate(const struct json_value *template, const struct field_path *path,
                            struct field_errors *errors);
 
+/*
+ * Warnings about a PodTemplateSpec or a pod, one per line. path: that of the template,
+ * "spec.template"; "" for a pod. Of equal ports only the first pair is compared.
+ */
+void pod_template_warn(const struct json_value *template, const char *path, struct buf *warnings,
+                       struct arena *a);
+/* The name should be a DNS label; what: "the Pod's hostname", "Pod names and hostnames". */
+void warn_dns_label(struct str name, const char *what, struct buf *warnings, struct arena *a);
+
 /* Quantities of a list are rounded up to thousandths and written in their canonical form. */
 void resource_list_set_defaults(struct json_value *list, struct arena *a);
 /* {"limits":…,"requests":…} */

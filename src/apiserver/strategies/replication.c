@@ -17,6 +17,11 @@ static void validate_template(const struct json_value *object, struct field_erro
     pod_template_validate(json_get(object, STR("template")), &path, errors);
 }
 
+static void warn_template(const struct json_value *object, struct buf *warnings, struct arena *a)
+{
+    pod_template_warn(json_get(object, STR("template")), "template", warnings, a);
+}
+
 /* --- replicationcontrollers ------------------------------------------------------------------- */
 
 static void default_controller(struct json_value *object, struct arena *a)
@@ -115,6 +120,14 @@ static void validate_controller_status(const struct json_value *object,
                        "cannot be greater than readyReplicas");
 }
 
+static void warn_controller(const struct json_value *object, struct buf *warnings, struct arena *a)
+{
+    if (str_empty(json_text_at(object, "metadata.resourceVersion")))
+        warn_dns_label(json_text_at(object, "metadata.name"), "Pod names and hostnames", warnings,
+                       a);
+    pod_template_warn(json_at(object, "spec.template"), "spec.template", warnings, a);
+}
+
 static const char *const template_member[] = {"template", NULL};
 static const char *const spec_member[] = {"spec", NULL};
 static const char *const controller_fields[] = {"status.replicas", NULL};
@@ -127,6 +140,7 @@ const struct strategy replication_strategies[] = {
         .generation = template_member,
         .no_status = true,
         .unconditional_update = true,
+        .warn = warn_template,
     },
     {
         .plural = STR_INIT("replicationcontrollers"),
@@ -136,6 +150,7 @@ const struct strategy replication_strategies[] = {
         .generation = spec_member,
         .fields = controller_fields,
         .unconditional_update = true,
+        .warn = warn_controller,
     },
     {.plural = STR_INIT("")},
 };

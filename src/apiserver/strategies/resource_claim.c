@@ -14,8 +14,8 @@
 #define MAX_RESERVED    256
 #define MAX_RESULTS     32
 #define MAX_DATA        (10 << 10)
-#define REQUEST_NAME_TEXT                                                                        \
-    "must be the name of a request in the claim or the name of a request and a subrequest "      \
+#define REQUEST_NAME_TEXT                                                                   \
+    "must be the name of a request in the claim or the name of a request and a subrequest " \
     "separated by '/'"
 
 /* --- defaults --------------------------------------------------------------------------------- */
@@ -204,8 +204,8 @@ static void check_spec(const struct spot *spec)
         check_duplicates(&requests, "name");
     }
     device_cel_release(&cel);
-    for (size_t i = 0; !spot_too_many(&constraints, MAX_CONSTRAINTS) && i < spot_count(&constraints);
-         i++) {
+    for (size_t i = 0;
+         !spot_too_many(&constraints, MAX_CONSTRAINTS) && i < spot_count(&constraints); i++) {
         struct spot constraint = spot_item(&constraints, i);
 
         check_constraint(&constraint, &names);

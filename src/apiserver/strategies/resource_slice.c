@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* resource.k8s.io: ResourceSlices. */
 #include "apiserver/strategies/device_checks.h"
+#include "apiserver/strategies/internal_form.h"
 #include "apiserver/strategies/pod_internal.h"
 #include "apiserver/strategies/resource_names.h"
 #include "apiserver/strategies/strategies.h"
@@ -131,11 +132,15 @@ static void check_value_list(const struct spot *list)
 
 static void check_attribute(const struct spot *attribute)
 {
-    static const struct go_field fields[] = {
-        {"IntValue", "int", GO_NULL, NULL},           {"BoolValue", "bool", GO_NULL, NULL},
-        {"StringValue", "string", GO_NULL, NULL},     {"VersionValue", "version", GO_NULL, NULL},
-        {"IntValues", "ints", GO_NULL, NULL},         {"BoolValues", "bools", GO_NULL, NULL},
-        {"StringValues", "strings", GO_NULL, NULL},   {"VersionValues", "versions", GO_NULL, NULL},
+    static const struct internal_member fields[] = {
+        {"IntValue", "int", NULL, NULL},
+        {"BoolValue", "bool", NULL, NULL},
+        {"StringValue", "string", NULL, NULL},
+        {"VersionValue", "version", NULL, NULL},
+        {"IntValues", "ints", NULL, NULL},
+        {"BoolValues", "bools", NULL, NULL},
+        {"StringValues", "strings", NULL, NULL},
+        {"VersionValues", "versions", NULL, NULL},
         {0},
     };
     struct json_value none = json_text(STR("")), shown;
@@ -155,7 +160,7 @@ static void check_attribute(const struct spot *attribute)
             check_value_list(&list);
         n += spot_has(&list);
     }
-    shown = n == 0 ? none : go_struct(attribute->v, fields, attribute->errors->arena);
+    shown = n == 0 ? none : internal_form(attribute->v, fields, attribute->errors->arena);
     whole.v = &shown;
     if (n != 1)
         spot_invalid(&whole, "exactly one value must be specified");
@@ -226,8 +231,8 @@ static void check_options(const struct spot *policy, const struct quantity *capa
     }
     map_release(&seen);
     if (!found)
-        refuse_quantity(&list, fallback, "default value is not valid according to the requestPolicy",
-                        NULL);
+        refuse_quantity(&list, fallback,
+                        "default value is not valid according to the requestPolicy", NULL);
 }
 
 static void check_step(const struct spot *at, const struct quantity *value,
@@ -241,8 +246,7 @@ static void check_step(const struct spot *at, const struct quantity *value,
     copy.v = &shown;
     if (size != 0 && (quantity_value(value) - quantity_value(least)) % size != 0)
         spot_invalid(&copy, "value is not a multiple of a given step (%.*s) from (%.*s)",
-                     STR_ARG(shown_quantity(step, a).text),
-                     STR_ARG(shown_quantity(least, a).text));
+                     STR_ARG(shown_quantity(step, a).text), STR_ARG(shown_quantity(least, a).text));
 }
 
 static void check_steps(const struct spot *range, const struct quantity *capacity,
@@ -435,8 +439,8 @@ static void check_placement(const struct spot *at, struct placement *p, const ch
 
 static void refuse_several(const struct spot *at, const struct placement *p, const char *text)
 {
-    struct json_value shown = json_text(
-        arena_printf(at->errors->arena, "{%.*s}", STR_ARG(buf_str(&p->names))));
+    struct json_value shown =
+        json_text(arena_printf(at->errors->arena, "{%.*s}", STR_ARG(buf_str(&p->names))));
     struct spot copy = *at;
 
     copy.v = &shown;
@@ -576,8 +580,8 @@ static void check_slice_nodes(const struct spot *spec)
     if (p.n == 0)
         spot_required(spec, text);
     else if (p.n > 1)
-        refuse_several(spec, &p,
-                       arena_printf(spec->errors->arena, "%s, but multiple fields are set", text).p);
+        refuse_several(
+            spec, &p, arena_printf(spec->errors->arena, "%s, but multiple fields are set", text).p);
     buf_release(&p.names);
 }
 

@@ -1,11 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "apiserver/strategies/strategies.h"
 
+/* clang-format off */
 /* NULL ends the list. */
 static const struct strategy *const arrays[] = {
-    replication_strategies, apps_strategies,     stateful_set_strategies,
-    job_strategies,         cron_job_strategies, NULL,
+    pod_strategies,
+    config_strategies,
+    namespace_strategies,
+    volume_strategies,
+    replication_strategies,
+    apps_strategies,
+    stateful_set_strategies,
+    job_strategies,
+    cron_job_strategies,
+    rbac_strategies,
+    scheduling_strategies,
+    policy_strategies,
+    coordination_strategies,
+    storage_class_strategies,
+    endpoint_slice_strategies,
+    ingress_strategies,
+    network_policy_strategies,
+    service_ip_strategies,
+    pod_group_strategies,
+    runtime_class_strategies,
+    csi_strategies,
+    autoscaler_strategies,
+    device_class_strategies,
+    resource_claim_strategies,
+    resource_slice_strategies,
+    NULL,
 };
+/* clang-format on */
 
 const struct strategy *strategy_find(const struct resource *r)
 {

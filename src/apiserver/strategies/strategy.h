@@ -31,6 +31,9 @@ struct strategy {
                             struct field_errors *errors);
     void (*validate_status)(const struct json_value *object, const struct json_value *old,
                             struct field_errors *errors);
+    /* Errors of a change by a subresource other than status: pods' resize and the like. */
+    void (*validate_part)(const struct json_value *object, const struct json_value *old,
+                          struct str subresource, struct field_errors *errors);
     /* Members whose change increases metadata.generation, "spec"; NULL: no generation. */
     const char *const *generation;
     /* Paths for field selectors besides metadata.name and metadata.namespace, end with NULL. */

@@ -48,6 +48,7 @@ int cmd_mdoc(const struct command_list *commands, int argc, char **argv);
 int cmd_plugin(int argc, char **argv);
 int cmd_scheduler(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
+int cmd_up(int argc, char **argv);
 
 void cmd_bench_flags(cmd_flags_fn *fn, void *ctx);
 void cmd_completion_flags(cmd_flags_fn *fn, void *ctx);
@@ -56,6 +57,7 @@ void cmd_explain_flags(cmd_flags_fn *fn, void *ctx);
 void cmd_plugin_flags(cmd_flags_fn *fn, void *ctx);
 void cmd_scheduler_flags(cmd_flags_fn *fn, void *ctx);
 void cmd_simulate_flags(cmd_flags_fn *fn, void *ctx);
+void cmd_up_flags(cmd_flags_fn *fn, void *ctx);
 
 /* Reads a file of at most CMD_MAX_FILE bytes into the arena. "-" is standard input. */
 #define CMD_MAX_FILE ((size_t)256 << 20)
