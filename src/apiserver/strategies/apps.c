@@ -316,6 +316,9 @@ static void validate_revision(const struct json_value *object, struct field_erro
     struct spot revision = spot_get(&root, "revision");
 
     spot_check_nonnegative(&revision);
+    /* Data do not change. */
+    if (!object_is_new(object))
+        return;
     if (!spot_has(&data))
         spot_required(&data, "data is mandatory");
     else if (data.v->kind != JSON_OBJECT)

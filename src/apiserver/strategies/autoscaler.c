@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* autoscaling: HorizontalPodAutoscalers, as v2 has them. */
+#include "apiserver/strategies/device_capacity.h"
 #include "apiserver/strategies/resource_names.h"
 #include "apiserver/strategies/spot.h"
 #include "apiserver/strategies/strategies.h"
@@ -30,10 +31,42 @@ static void default_rules(struct json_value *behavior, const char *name, const c
         json_set_default(rules, defaults.members[i].key, defaults.members[i].value, a);
 }
 
+/* Quantities are written in their canonical form. */
+static void normalize(struct json_value *object, const char *name, struct arena *a)
+{
+    struct json_value *v = json_member(object, str_of(name));
+    struct buf text = BUF_INIT;
+    struct quantity q;
+
+    if (!v || (v->kind != JSON_STRING && v->kind != JSON_NUMBER))
+        return;
+    q = quantity_at(v, a);
+    quantity_write(&q, &text);
+    *v = json_text(arena_dup(a, buf_str(&text)));
+    buf_release(&text);
+}
+
+static void normalize_metrics(struct json_value *metrics, struct arena *a)
+{
+    static const char *const members[] = {"object", "external", "pods", "resource",
+                                          "containerResource"};
+
+    for (size_t i = 0; metrics && metrics->kind == JSON_ARRAY && i < metrics->n; i++) {
+        for (size_t j = 0; j < ARRAY_LEN(members); j++) {
+            struct json_value *source = json_member(&metrics->items[i], str_of(members[j]));
+            struct json_value *target = json_member(source, STR("target"));
+
+            normalize(target, "value", a);
+            normalize(target, "averageValue", a);
+        }
+    }
+}
+
 static void set_defaults(struct json_value *object, struct arena *a)
 {
     struct json_value *spec = json_set_object(object, STR("spec"), a), *behavior;
 
+    normalize_metrics(json_member(spec, STR("metrics")), a);
     json_set_default(spec, STR("minReplicas"), json_int(1, a), a);
     if (json_items_at(spec, "metrics").n == 0)
         json_set(spec, STR("metrics"), json_literal(CPU_METRIC, a), a);
@@ -42,6 +75,8 @@ static void set_defaults(struct json_value *object, struct arena *a)
         return;
     default_rules(behavior, "scaleUp", UP_RULES, a);
     default_rules(behavior, "scaleDown", DOWN_RULES, a);
+    normalize(json_member(behavior, STR("scaleUp")), "tolerance", a);
+    normalize(json_member(behavior, STR("scaleDown")), "tolerance", a);
 }
 
 /* --- validation ------------------------------------------------------------------------------- */
@@ -86,7 +121,7 @@ static void check_positive(const struct spot *target, const char *name)
         return;
     q = quantity_at(value.v, target->errors->arena);
     if (quantity_sign(&q) != 1)
-        spot_invalid(&value, "must be positive");
+        device_refuse_quantity(&value, &q, "must be positive", NULL);
 }
 
 static void check_target(const struct spot *source)

@@ -210,7 +210,7 @@ static void validate_capacity_update(const struct json_value *object, const stru
     struct spot root = spot_root(object, errors);
 
     spot_check_same(&root, old, "nodeTopology");
-    spot_check_same(&root, old, "storageClassName");
+    spot_check_same_text(&root, old, "storageClassName");
 }
 
 /* --- attachments ------------------------------------------------------------------------------ */

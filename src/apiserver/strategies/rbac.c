@@ -64,7 +64,10 @@ static void validate_cluster_role(const struct json_value *object, struct field_
     for (size_t i = 0; i < spot_count(&selectors); i++) {
         struct spot selector = spot_item(&selectors, i);
 
-        spot_check_selector(&selector);
+        if (!spot_check_selector(&selector)) {
+            selector.v = NULL;
+            spot_invalid(&selector, "invalid label selector.");
+        }
     }
 }
 

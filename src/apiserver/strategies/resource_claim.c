@@ -245,8 +245,6 @@ static void validate_template(const struct json_value *object, struct field_erro
     struct spot labels = spot_get(&metadata, "labels");
     struct spot annotations = spot_get(&metadata, "annotations");
 
-    if (!str_empty(json_text_at(object, "metadata.resourceVersion")))
-        return;
     field_check_annotations(errors, &annotations.path, annotations.v);
     field_check_labels(errors, &labels.path, labels.v);
     check_spec(&claim);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node.k8s.io: RuntimeClasses. */
+#include "apiserver/strategies/internal_form.h"
 #include "apiserver/strategies/pod_internal.h"
 #include "apiserver/strategies/spot.h"
 #include "apiserver/strategies/strategies.h"
@@ -24,6 +25,15 @@ static void check_overhead(const struct spot *overhead)
     resource_requirements_validate(&check, &requirements, false, &overhead->path);
 }
 
+static const struct internal_member toleration_form[] = {
+    {"Key", "key", NULL, "\"\""},
+    {"Operator", "operator", NULL, "\"\""},
+    {"Value", "value", NULL, "\"\""},
+    {"Effect", "effect", NULL, "\"\""},
+    {"TolerationSeconds", "tolerationSeconds", NULL, NULL},
+    {0},
+};
+
 /* Two tolerations that differ in their seconds only are equal. */
 static void check_tolerations(const struct spot *scheduling)
 {
@@ -39,8 +49,12 @@ static void check_tolerations(const struct spot *scheduling)
 
         for (size_t j = 0; j < ARRAY_LEN(members); j++)
             go_quote(&key, json_get_text(toleration.v, str_of(members[j])));
-        if (map_put(&seen, arena_dup(a, buf_str(&key)), a))
+        if (map_put(&seen, arena_dup(a, buf_str(&key)), a)) {
+            struct json_value shown = internal_form(toleration.v, toleration_form, a);
+
+            toleration.v = &shown;
             spot_duplicate(&toleration);
+        }
         buf_release(&key);
     }
     map_release(&seen);
@@ -69,7 +83,7 @@ static void validate_update(const struct json_value *object, const struct json_v
 {
     struct spot root = spot_root(object, errors);
 
-    spot_check_same(&root, old, "handler");
+    spot_check_same_text(&root, old, "handler");
 }
 
 const struct strategy runtime_class_strategies[] = {

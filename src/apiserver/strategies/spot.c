@@ -294,6 +294,13 @@ bool spot_check_same(const struct spot *s, const struct json_value *old, const c
     return spot_check_immutable(&child, json_get(old, str_of(name)));
 }
 
+bool spot_check_same_text(const struct spot *s, const struct json_value *old, const char *name)
+{
+    struct spot child = spot_text(s, name);
+
+    return spot_check_immutable(&child, json_get(old, str_of(name)));
+}
+
 void spot_check_unique(const struct spot *list, const char *key)
 {
     struct map seen = MAP_INIT;

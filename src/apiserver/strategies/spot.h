@@ -77,6 +77,8 @@ bool spot_check_immutable(const struct spot *s, const struct json_value *old);
 bool spot_check_immutable_selector(const struct spot *s, const struct json_value *old);
 /* The member of the same name of `old` must be equal. */
 bool spot_check_same(const struct spot *s, const struct json_value *old, const char *name);
+/* The same for a text, of which a missing one is shown as "". */
+bool spot_check_same_text(const struct spot *s, const struct json_value *old, const char *name);
 /* metav1.LabelSelector; a missing one is valid. */
 bool spot_check_selector(const struct spot *s);
 

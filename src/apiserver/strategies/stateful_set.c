@@ -2,6 +2,7 @@
 /* apps: StatefulSets. */
 #include "apiserver/strategies/internal_form.h"
 #include "apiserver/strategies/pod_template.h"
+#include "apiserver/strategies/resource_names.h"
 #include "apiserver/strategies/strategies.h"
 #include "apiserver/strategies/volume_sources.h"
 #include "apiserver/strategies/workload_checks.h"
@@ -280,7 +281,19 @@ static void validate_status(const struct json_value *object, const struct json_v
 
 static void warn(const struct json_value *object, struct buf *warnings, struct arena *a)
 {
-    (void)a;
+    struct json_items claims = json_items_at(object, "spec.volumeClaimTemplates");
+
+    for (size_t i = 0; i < claims.n; i++) {
+        struct json_value size =
+            json_text(json_text_at(&claims.v[i], "spec.resources.requests.storage"));
+        struct quantity q = quantity_at(&size, a);
+
+        if (quantity_milli_value(&q) % 1000 != 0)
+            buf_add_printf(warnings,
+                           "spec.volumeClaimTemplates[%zu].resources.requests[storage]: fractional "
+                           "byte value \"%.*s\" is invalid, must be an integer\n",
+                           i, STR_ARG(size.text));
+    }
     if (json_int_at(object, "spec.revisionHistoryLimit", 0) < 0)
         buf_add_cstr(warnings, "spec.revisionHistoryLimit: a negative value retains all historical "
                                "revisions; a value >= 0 is recommended\n");
