@@ -5,6 +5,7 @@
 
 #include "apiserver/http/api_server.h"
 #include "apiserver/http/pki.h"
+#include "apiserver/http/token_file.h"
 #include "apiserver/http/token_issuer.h"
 #include "base/log.h"
 
@@ -89,6 +90,7 @@ static int open_plane(struct cluster_host *host, const struct cluster_host_optio
     struct control_plane_options plane = {
         .data_dir = options->data_dir,
         .without_controllers = options->without_controllers,
+        .disabled_admission = options->disabled_admission,
         .ca_pem = buf_str(&host->pki.ca_cert),
         .seed = options->seed,
         .changed = on_changed,
@@ -104,6 +106,10 @@ static int open_server(struct cluster_host *host, const struct cluster_host_opti
                                         STR_INIT("system:authenticated")};
     const struct api_user admin = {
         .name = STR("kubernetes-admin"), .groups = groups, .n_groups = ARRAY_LEN(groups)};
+    struct token_file tokens;
+    int r = token_file_parse(options->tokens, &tokens, reterr);
+    if (r < 0)
+        return r;
     struct api_server_options server = {
         .loop = options->loop,
         .registry = control_plane_registry(host->plane),
@@ -113,11 +119,15 @@ static int open_server(struct cluster_host *host, const struct cluster_host_opti
         .tls = host->tls,
         .default_user = options->plain ? &admin : NULL,
         .issuer = host->issuer,
+        .tokens = tokens.v,
+        .n_tokens = tokens.n,
         .commit = commit,
         .commit_ctx = host,
         .seed = options->seed,
     };
-    return api_server_new(&server, &host->server, reterr);
+    r = api_server_new(&server, &host->server, reterr);
+    token_file_release(&tokens);
+    return r;
 }
 
 static int bootstrap(struct cluster_host *host, const struct cluster_host_options *options,

@@ -316,6 +316,7 @@ int control_plane_new(const struct control_plane_options *options, struct contro
     plane->registry = registry_new(&(struct registry_options){
         .store = {.changed = on_changed, .ctx = plane},
         .seed = options->seed,
+        .disabled_admission = options->disabled_admission,
     });
     make_components(plane);
     int r = open_file(plane, reterr);

@@ -22,7 +22,8 @@ struct control_plane;
 struct control_plane_options {
     const char *data_dir; /* of the database; NULL: in memory only */
     bool without_controllers;
-    struct str ca_pem; /* that pods trust; lives as long as the control plane; "": none */
+    unsigned disabled_admission; /* admission_disable */
+    struct str ca_pem;           /* that pods trust; lives as long as the control plane; "": none */
     uint64_t seed;
     /* After every change, on the stack of the write; must not write. May be NULL. */
     void (*changed)(void *ctx, const struct store_event *event);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/time.h"
 
+#include <inttypes.h>
+
 #define SEC_PER_DAY ((int64_t)86400)
 
 static int64_t read_clock(clockid_t clock)
@@ -379,4 +381,36 @@ void duration_format(int64_t ns, struct buf *out)
         add_fraction(out, u % ((uint64_t)NSEC_PER_SEC * 60), 9);
         buf_add_char(out, 's');
     }
+}
+
+/* "4m5s": the part of the smaller unit is left out if it is zero. */
+static void write_units(struct buf *out, int64_t large, char unit, int64_t small, char small_unit)
+{
+    buf_add_printf(out, "%" PRId64 "%c", large, unit);
+    if (small)
+        buf_add_printf(out, "%" PRId64 "%c", small, small_unit);
+}
+
+void duration_format_human(int64_t ns, struct buf *out)
+{
+    int64_t seconds = ns / NSEC_PER_SEC, minutes = seconds / 60, hours = minutes / 60;
+    int64_t days = hours / 24;
+    if (seconds < -1)
+        buf_add_cstr(out, "<invalid>");
+    else if (seconds < 120)
+        write_units(out, MAX(seconds, 0), 's', 0, 0);
+    else if (minutes < 10)
+        write_units(out, minutes, 'm', seconds % 60, 's');
+    else if (minutes < 180)
+        write_units(out, minutes, 'm', 0, 0);
+    else if (hours < 8)
+        write_units(out, hours, 'h', minutes % 60, 'm');
+    else if (hours < 48)
+        write_units(out, hours, 'h', 0, 0);
+    else if (days < 8)
+        write_units(out, days, 'd', hours % 24, 'h');
+    else if (days < 365 * 2)
+        write_units(out, days, 'd', 0, 0);
+    else
+        write_units(out, days / 365, 'y', days < 365 * 8 ? days % 365 : 0, 'd');
 }

@@ -42,5 +42,7 @@ void timestamp_format(struct timestamp t, int digits, struct buf *out);
 /* Durations in Go's syntax: "1h15m30.918s", "100ms", "-1.5h", "0". */
 bool duration_parse(struct str text, int64_t *ret_ns) MUST_CHECK;
 void duration_format(int64_t ns, struct buf *out);
+/* As kubectl shows ages: "90s", "4m5s", "8d"; "<invalid>" if more than a second is missing. */
+void duration_format_human(int64_t ns, struct buf *out);
 
 #endif

@@ -63,7 +63,7 @@ bool json_bool_at(const struct json_value *v, const char *path, bool otherwise);
 struct json_value *json_set_at(struct json_value *v, const char *path, struct json_value value,
                                struct arena *a);
 
-/* --- what a path holds, to go through ----------------------------------------------------------- */
+/* --- what a path holds ------------------------------------------------------------------------ */
 
 /* The items of an array; none if v is NULL or no array. */
 struct json_items {

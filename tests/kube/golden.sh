@@ -22,8 +22,9 @@ trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
 cd "$here"
-"$go" build -o "$tmp/" ./cmd/golden ./cmd/protodump ./cmd/schemadump ./cmd/validation
+"$go" build -o "$tmp/" ./cmd/golden ./cmd/protodump ./cmd/schemadump ./cmd/tables ./cmd/validation
 "$tmp/golden" "$tmp/golden.new"
+"$tmp/tables" "$tmp/golden.new/tables"
 "$tmp/validation" cmd/validation/corpus "$tmp/golden.new/validation"
 
 api=$("$go" list -m -f '{{.Dir}}' k8s.io/api)
@@ -58,7 +59,7 @@ for v in api__v1 aggregated_v2 apis__apps__v1 apis__authentication.k8s.io__v1 ap
 done
 
 if [ -n "$check" ]; then
-    for f in apply.json cbor.json strategic.json quantity.json selectors.json podrequests.json protofields.txt objects discovery validation; do
+    for f in apply.json cbor.json strategic.json quantity.json selectors.json podrequests.json protofields.txt objects discovery tables validation; do
         diff -rq "$tmp/golden.new/$f" "$dir/$f" || exit 1
     done
     for f in schema_table.c schema_kinds.h; do
@@ -67,6 +68,6 @@ if [ -n "$check" ]; then
     exit 0
 fi
 mkdir -p "$dir"
-rm -rf "$dir/objects" "$dir/discovery" "$dir/validation"
+rm -rf "$dir/objects" "$dir/discovery" "$dir/tables" "$dir/validation"
 cp -r "$tmp/golden.new/." "$dir/"
 cp "$tmp/schema_table.c" "$tmp/schema_kinds.h" "$schema/"

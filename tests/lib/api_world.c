@@ -214,6 +214,8 @@ static void stream_data(void *ctx, struct str data)
     struct api_stream *s = ctx;
 
     buf_add_str(&s->text, data);
+    for (size_t i = 0; i < data.n; i++)
+        s->n_lines += data.p[i] == '\n';
 }
 
 static void stream_done(void *ctx, int code, const struct err *err, bool retryable)
@@ -242,22 +244,13 @@ void api_stream_open(struct api_world *w, struct api_stream *s, const char *targ
         loop_step(w->loop, 10 * NSEC_PER_MSEC);
 }
 
-static size_t count_lines(const struct api_stream *s)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < s->text.n; i++)
-        n += s->text.p[i] == '\n';
-    return n;
-}
-
 void api_stream_wait(struct api_world *w, struct api_stream *s, size_t lines)
 {
     int64_t end = time_mono() + GUARD;
 
-    while (!s->done && count_lines(s) < lines && time_mono() < end)
+    while (!s->done && s->n_lines < lines && time_mono() < end)
         loop_step(w->loop, 10 * NSEC_PER_MSEC);
-    must(s->done || count_lines(s) >= lines, "lines of a stream", NULL);
+    must(s->done || s->n_lines >= lines, "lines of a stream", NULL);
 }
 
 struct str api_stream_line(const struct api_stream *s, size_t i)

@@ -66,6 +66,7 @@ const char *api_world_text(struct api_world *w, const char *path);
 struct api_stream {
     struct http_call *call;
     struct buf text;
+    size_t n_lines;
     int status;
     bool done;
 };

@@ -208,17 +208,9 @@ static void kubelets_write(void *ctx, const struct writer_request *request)
 
 static void add_load(struct host *h, struct str node, int by)
 {
-    uintptr_t n = (uintptr_t)map_get(&h->load, node);
-    static char names[4096][24]; /* keys must live on */
-    static size_t n_names;
-    if (!n && n_names < ARRAY_LEN(names)) {
-        snprintf(names[n_names], sizeof(names[0]), "%.*s", STR_ARG(node));
-        node = str_of(names[n_names++]);
-    }
-    if (n + (uintptr_t)by)
-        map_put(&h->load, node, (void *)(n + (uintptr_t)by));
-    else
-        map_del(&h->load, node);
+    uint64_t i;
+    if (str_to_u64(str_slice(node, 5, node.n), &i) && i < HOST_MAX_NODES)
+        h->load[i] += (size_t)by;
 }
 
 /* With the field that kubelets read, if the registry does not index it. */
@@ -307,7 +299,6 @@ void host_end(struct host *h)
     workloads_free(h->w);
     kubelets_free(h->k);
     registry_free(h->reg);
-    map_release(&h->load);
     arena_release(&h->arena);
     arena_release(&h->request);
 }
@@ -347,10 +338,10 @@ static struct str choose(struct host *h, const struct json_value *pod, struct ar
         return node;
     static const struct resource nodes = {.plural = STR_INIT("nodes")};
     struct str best = STR("");
-    uintptr_t least = UINTPTR_MAX;
+    size_t least = SIZE_MAX;
     for (size_t i = 0; i < h->n_nodes; i++) {
         struct str name = arena_printf(a, "node-%zu", i);
-        uintptr_t n = (uintptr_t)map_get(&h->load, name);
+        size_t n = h->load[i];
         if ((h->per_node && n >= h->per_node) || n >= least ||
             !store_get(registry_store(h->reg), &nodes, STR(""), name))
             continue;
@@ -380,6 +371,8 @@ static bool bind_pods(struct host *h)
             json_text_at(&pod, "metadata.deletionTimestamp").n)
             continue;
         char *what = xasprintf("pods %.*s", STR_ARG(rev->name));
+        if (h->fail_every && h->n_bound++ % h->fail_every == 0)
+            host_patch(h, what, "{'metadata':{'annotations':{'berth.dev/exit-code':'1'}}}");
         char *json =
             xasprintf("{'metadata':{'name':'%.*s'},'target':{'kind':'Node','name':'%.*s'}}",
                       STR_ARG(rev->name), STR_ARG(node));

@@ -19,6 +19,8 @@
 #include "base/vec.h"
 #include "codec/json_edit.h"
 
+#define HOST_MAX_NODES 256
+
 struct host_write;
 
 struct host {
@@ -32,8 +34,10 @@ struct host {
     struct rand *faults; /* NULL: none */
     size_t n_writes, n_controller_writes, n_failed, n_events;
     size_t n_nodes;
-    size_t per_node; /* pods that a node takes; 0: any number */
-    struct map load; /* node → number of its pods */
+    size_t per_node;             /* pods that a node takes; 0: any number */
+    size_t load[HOST_MAX_NODES]; /* pods by node */
+    size_t fail_every;           /* every such pod ends with exit code 1; 0: none */
+    size_t n_bound;
     bool without_scheduler, trace;
     /* After every change of an object; may be NULL. */
     void (*observe)(struct host *h, const struct store_event *event);

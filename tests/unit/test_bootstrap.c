@@ -106,7 +106,7 @@ static void others(void **state)
     struct bootstrap_list list;
     struct buf out = BUF_INIT;
     arena_init(&a, 0);
-    bootstrap_objects(&(struct bootstrap_options){.address = STR("127.0.0.1"),
+    bootstrap_objects(&(struct bootstrap_options){.address = STR("192.0.2.1"),
                                                   .port = 6443,
                                                   .ca_pem = STR("PEM\n")},
                       &a, &list);
@@ -115,12 +115,12 @@ static void others(void **state)
     static const char *const expected[] = {
         "{\"apiVersion\":\"v1\",\"kind\":\"Endpoints\",\"metadata\":{\"name\":\"kubernetes\","
         "\"namespace\":\"default\",\"labels\":{\"endpointslice.kubernetes.io/skip-mirror\":"
-        "\"true\"}},\"subsets\":[{\"addresses\":[{\"ip\":\"127.0.0.1\"}],\"ports\":[{\"name\":"
+        "\"true\"}},\"subsets\":[{\"addresses\":[{\"ip\":\"192.0.2.1\"}],\"ports\":[{\"name\":"
         "\"https\",\"port\":6443,\"protocol\":\"TCP\"}]}]}",
         "{\"apiVersion\":\"discovery.k8s.io/v1\",\"kind\":\"EndpointSlice\",\"metadata\":{"
         "\"name\":\"kubernetes\",\"namespace\":\"default\",\"labels\":{"
         "\"kubernetes.io/service-name\":\"kubernetes\"}},\"addressType\":\"IPv4\",\"endpoints\":[{"
-        "\"addresses\":[\"127.0.0.1\"],\"conditions\":{\"ready\":true}}],\"ports\":[{\"name\":"
+        "\"addresses\":[\"192.0.2.1\"],\"conditions\":{\"ready\":true}}],\"ports\":[{\"name\":"
         "\"https\",\"port\":6443,\"protocol\":\"TCP\"}]}",
         "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":"
         "\"extension-apiserver-authentication\",\"namespace\":\"kube-system\"},\"data\":{"

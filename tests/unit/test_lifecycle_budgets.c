@@ -76,10 +76,10 @@ static void test_table(void **state UNUSED)
         bool most, percent;
         int value;
     } specs[] = {
-        {"'minAvailable':0", false, false, 0},      {"'minAvailable':2", false, false, 2},
+        {"'minAvailable':0", false, false, 0},     {"'minAvailable':2", false, false, 2},
         {"'minAvailable':'30%'", false, true, 30}, {"'minAvailable':'100%'", false, true, 100},
-        {"'maxUnavailable':0", true, false, 0},     {"'maxUnavailable':1", true, false, 1},
-        {"'maxUnavailable':9", true, false, 9},     {"'maxUnavailable':'50%'", true, true, 50},
+        {"'maxUnavailable':0", true, false, 0},    {"'maxUnavailable':1", true, false, 1},
+        {"'maxUnavailable':9", true, false, 9},    {"'maxUnavailable':'50%'", true, true, 50},
         {"'maxUnavailable':'0%'", true, true, 0},
     };
     for (size_t i = 0; i < ARRAY_LEN(specs); i++)

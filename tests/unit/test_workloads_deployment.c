@@ -43,6 +43,7 @@ static void test_replica_set(void **state UNUSED)
     assert_at(&h, "replicasets.apps web", "status.readyReplicas", "3");
     assert_at(&h, "replicasets.apps web", "status.availableReplicas", "3");
     assert_at(&h, "replicasets.apps web", "status.terminatingReplicas", "0");
+    assert_at(&h, "replicasets.apps web", "status.observedGeneration", "1");
     char *message = xasprintf("Created pod: %.9s", host_names(&h, "pods"));
     assert_true(host_has_event(&h, "SuccessfulCreate", message));
     free(message);
@@ -137,6 +138,7 @@ static void test_deployment_comes_up(void **state UNUSED)
     assert_at(&h, WEB, "status.updatedReplicas", "10");
     assert_at(&h, WEB, "status.availableReplicas", "10");
     assert_at(&h, WEB, "status.unavailableReplicas", "");
+    assert_at(&h, WEB, "status.observedGeneration", "1");
     assert_string_equal(host_condition(&h, WEB, "Available"), "True MinimumReplicasAvailable");
     assert_string_equal(host_condition(&h, WEB, "Progressing"), "True NewReplicaSetAvailable");
     assert_int_equal(host_count(&h, "replicasets.apps", "", NULL), 1);

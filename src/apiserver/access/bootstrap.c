@@ -211,7 +211,6 @@ static void add_service(struct builder *b, const struct bootstrap_options *optio
 {
     struct arena *a = b->arena;
     struct str ip = options->service_ip.n ? options->service_ip : STR("10.0.0.1");
-    bool v6 = str_find(options->address, ':') < options->address.n;
     struct json_value *service = add_kubernetes(b, "", "services", "Service");
     set_json(service, STR("metadata"),
              STR("{\"name\":\"kubernetes\",\"namespace\":\"default\",\"labels\":{"
@@ -227,6 +226,19 @@ static void add_service(struct builder *b, const struct bootstrap_options *optio
                           "\"sessionAffinity\":\"None\",\"type\":\"ClusterIP\"}",
                           STR_ARG(ip), STR_ARG(ip), family, options->port),
              a);
+}
+
+/* Endpoints have no loopback or unspecified addresses: other hosts could not reach them. */
+static bool may_be_endpoint(struct str address)
+{
+    return address.n && !str_starts(address, STR("127.")) && !str_is(address, "::1") &&
+           !str_is(address, "0.0.0.0") && !str_is(address, "::");
+}
+
+static void add_endpoints(struct builder *b, const struct bootstrap_options *options)
+{
+    struct arena *a = b->arena;
+    bool v6 = str_find(options->address, ':') < options->address.n;
     struct json_value *endpoints = add_kubernetes(b, "", "endpoints", "Endpoints");
     json_set_at(endpoints, "metadata.labels", json_object(), a);
     json_set(json_member(json_member(endpoints, STR("metadata")), STR("labels")),
@@ -280,6 +292,8 @@ void bootstrap_objects(const struct bootstrap_options *options, struct arena *a,
     add_roles(&b, bootstrap_controller_roles);
     if (options->address.n)
         add_service(&b, options);
+    if (may_be_endpoint(options->address))
+        add_endpoints(&b, options);
     if (options->ca_pem.n)
         add_client_ca(&b, options);
     ret_list->v = arena_array(a, struct bootstrap_object, b.list.n);

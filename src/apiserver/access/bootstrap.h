@@ -21,7 +21,8 @@ struct bootstrap_object {
 };
 
 struct bootstrap_options {
-    struct str address;    /* of the API server, for endpoints; "": no service */
+    struct str address;    /* of the API server; "": no service. Endpoints have it unless it is a
+                              loopback or unspecified one. */
     unsigned port;         /* likewise */
     struct str service_ip; /* "": 10.0.0.1, upstream's default */
     struct str ca_pem;     /* of client certificates; "": no ConfigMap */

@@ -28,11 +28,65 @@ static const struct {
     {"ResourceQuota", CREATE | UPDATE, NULL, resource_quota_validate},
 };
 
+/* Upstream's other plugins: to disable them has no effect. */
+static const char *const absent[] = {
+    "AlwaysAdmit",
+    "AlwaysDeny",
+    "AlwaysPullImages",
+    "CertificateApproval",
+    "CertificateSigning",
+    "CertificateSubjectRestriction",
+    "ClusterTrustBundleAttest",
+    "DenyServiceExternalIPs",
+    "EventRateLimit",
+    "ExtendedResourceToleration",
+    "ImagePolicyWebhook",
+    "LimitPodHardAntiAffinityTopology",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionWebhook",
+    "NamespaceAutoProvision",
+    "NamespaceExists",
+    "NodeDeclaredFeatureValidator",
+    "NodeRestriction",
+    "OwnerReferencesPermissionEnforcement",
+    "PodNodeSelector",
+    "PodSecurity",
+    "PodTolerationRestriction",
+    "PodTopologyLabels",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionWebhook",
+};
+
+static bool is_absent(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(absent); i++)
+        if (str_is(name, absent[i]))
+            return true;
+    return false;
+}
+
+int admission_disable(struct str names, unsigned *ret_disabled, struct err *reterr)
+{
+    unsigned disabled = 0;
+    struct str name;
+    while (names.n && str_split(&names, ',', &name)) {
+        size_t i = 0;
+        while (i < ARRAY_LEN(plugins) && !str_is(name, plugins[i].name))
+            i++;
+        if (i < ARRAY_LEN(plugins))
+            disabled |= 1U << i;
+        else if (!is_absent(name))
+            return err_set(reterr, -EINVAL, "there is no admission plugin \"%.*s\"", STR_ARG(name));
+    }
+    *ret_disabled = disabled;
+    return 0;
+}
+
 static int run(struct admission *adm, bool mutate, struct api_status *ret_status)
 {
     for (size_t i = 0; i < ARRAY_LEN(plugins); i++) {
         admission_fn *fn = mutate ? plugins[i].mutate : plugins[i].validate;
-        if (!fn || !(plugins[i].operations & ON(adm->operation)))
+        if (!fn || !(plugins[i].operations & ON(adm->operation)) || (adm->disabled & 1U << i))
             continue;
         int code = fn(adm, ret_status);
         if (code)

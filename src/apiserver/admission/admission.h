@@ -36,12 +36,19 @@ struct admission {
     const struct resources *resources;
     const struct snapshot *snapshot; /* the cluster before the request */
     bool dry_run;
-    uint64_t seed; /* of random names; the version of the snapshot is mixed in, 0 is allowed */
-    int64_t now;   /* wall clock, ns; 0: pods that should be gone are charged to quotas */
+    unsigned disabled; /* plugins that do nothing: admission_disable */
+    uint64_t seed;     /* of random names; the version of the snapshot is mixed in, 0 is allowed */
+    int64_t now;       /* wall clock, ns; 0: pods that should be gone are charged to quotas */
     struct arena *arena;
     struct admission_effect *effects; /* filled by admit, in the arena */
     size_t n_effects;
 };
+
+/*
+ * Names of plugins, separated by commas, as a set for struct admission. -EINVAL: there is no such
+ * plugin; upstream's that this server does not have are accepted.
+ */
+int admission_disable(struct str names, unsigned *ret_disabled, struct err *reterr) MUST_CHECK;
 
 /* 0, or the code of *ret_status. */
 int admission_mutate(struct admission *adm, struct api_status *ret_status) MUST_CHECK;

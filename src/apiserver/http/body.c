@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bodies and options of a request, and its way through the registry. */
 #include "apiserver/http/api_server_internal.h"
+#include "codec/proto.h"
+#include "codec/schema_proto.h"
 #include "codec/utf8.h"
 #include "codec/yaml.h"
 
@@ -209,6 +211,43 @@ static bool parse_yaml(struct call *c, struct json_value *ret_value)
     return true;
 }
 
+/* The type of what a protobuf envelope holds; NULL: unknown. */
+static const struct schema_type *proto_type(struct str api_version, struct str kind)
+{
+    const struct schema_kind *known = schema_kind_find(api_version, kind);
+
+    if (!known && str_is(kind, "DeleteOptions")) {
+        const struct schema_type *eviction =
+            schema_kind_find(STR("policy/v1"), STR("Eviction"))->type;
+
+        return &schema_types[schema_field_find(eviction, STR("deleteOptions"))->type];
+    }
+    return known ? known->type : NULL;
+}
+
+static bool parse_proto(struct call *c, struct json_value *ret_value)
+{
+    struct proto_envelope envelope;
+    const struct schema_type *type;
+    struct err err;
+
+    if (proto_open_envelope(c->x->body, &envelope, &err) < 0)
+        return refuse_body(c, "proto", &err);
+    type = proto_type(envelope.api_version, envelope.kind);
+    if (!type) {
+        status_bad_request(&c->response.status, &c->arena,
+                           "no kind \"%.*s\" is registered for version \"%.*s\"",
+                           STR_ARG(envelope.kind), STR_ARG(envelope.api_version));
+        return false;
+    }
+    if (schema_proto_decode(schema_types, type, envelope.raw, &c->arena, ret_value, &err) < 0)
+        return refuse_body(c, "proto", &err);
+    json_set(ret_value, STR("kind"), json_text(arena_dup(&c->arena, envelope.kind)), &c->arena);
+    json_set(ret_value, STR("apiVersion"), json_text(arena_dup(&c->arena, envelope.api_version)),
+             &c->arena);
+    return true;
+}
+
 static bool parse_body(struct call *c)
 {
     struct str type = media_of(c);
@@ -219,9 +258,12 @@ static bool parse_body(struct call *c)
     c->request.body = value;
     if (yaml)
         return parse_yaml(c, value);
+    if (!is_patch(c->request.verb) && str_is(type, "application/vnd.kubernetes.protobuf"))
+        return parse_proto(c, value);
     if (!is_patch(c->request.verb) && !str_empty(type) && !str_is(type, "application/json")) {
         status_of(&c->response.status, 415, &c->arena, "%s",
-                  UNKNOWN_FORMAT "application/json, application/yaml");
+                  UNKNOWN_FORMAT
+                  "application/json, application/yaml, application/vnd.kubernetes.protobuf");
         return false;
     }
     if (json_parse(c->x->body, 0, &c->arena, value, &err) < 0)

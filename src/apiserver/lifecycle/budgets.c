@@ -154,8 +154,8 @@ static void set_desired(struct lifecycle *l, struct tally *t, const struct json_
 static void report_not_deleted(struct lifecycle *l, const struct revision *pod)
 {
     /* Upstream names the namespace twice. */
-    struct life_event text = {
-        .type = "Warning",
+    struct event_text text = {
+        .warning = true,
         .reason = "NotDeleted",
         .component = COMPONENT,
         .message = arena_printf(&l->scratch,
@@ -201,26 +201,10 @@ static void count_healthy(struct lifecycle *l, struct tally *t)
 static bool set_condition(struct lifecycle *l, struct json_value *budget, const char *status,
                           const char *reason, struct str message)
 {
-    struct arena *a = &l->scratch;
-    struct json_value *old = life_condition(budget, "DisruptionAllowed");
-    struct json_value c = json_object(), *of = json_set_object(budget, STR("status"), a);
-    bool same = old && str_is(json_get_text(old, STR("status")), status);
-    struct str since =
-        same ? json_get_text(old, STR("lastTransitionTime")) : life_time(l, l->queue.now);
-    json_set(&c, STR("type"), json_text(STR("DisruptionAllowed")), a);
-    json_set(&c, STR("status"), json_text(str_of(status)), a);
-    json_set(&c, STR("observedGeneration"), json_int(json_int_at(of, "observedGeneration", 0), a),
-             a);
-    json_set(&c, STR("lastTransitionTime"), json_text(since), a);
-    json_set(&c, STR("reason"), json_text(str_of(reason)), a);
-    json_set(&c, STR("message"), json_text(message), a);
-    if (old && json_value_equal(old, &c))
-        return false;
-    if (old)
-        *old = c;
-    else
-        json_append(json_set_array(of, STR("conditions"), a), c, a);
-    return true;
+    struct json_value c = life_make_condition(l, "DisruptionAllowed", status, reason, message);
+    int64_t generation = json_int_at(budget, "status.observedGeneration", 0);
+    json_set(&c, STR("observedGeneration"), json_int(generation, &l->scratch), &l->scratch);
+    return life_set_condition(l, budget, c);
 }
 
 static bool set_number(struct lifecycle *l, struct json_value *status, const char *key, int64_t n)
@@ -267,13 +251,13 @@ static bool set_failure(struct lifecycle *l, struct json_value *budget, struct s
 static void report(struct lifecycle *l, const struct revision *rev, const struct tally *t,
                    const struct json_value *budget)
 {
-    struct life_event text = {.type = "Normal", .component = COMPONENT};
+    struct event_text text = {.component = COMPONENT};
     if (t->n == 0) {
         text.reason = "NoPods";
         text.message = STR("No matching pods found");
         life_event(l, rev, &text);
     }
-    text.type = "Warning";
+    text.warning = true;
     if (!str_empty(t->failure)) {
         text.reason = "CalculateExpectedPodCountFailed";
         text.message =
@@ -336,7 +320,7 @@ void budget_sync(struct lifecycle *l, struct task *task)
     task_write(l, task, WRITER_UPDATE, &target, "status");
 }
 
-/* --- conditions DisruptionTarget that did not come true ---------------------------------------- */
+/* --- conditions DisruptionTarget that did not come true --------------------------------------- */
 
 static int64_t stale_at(const struct json_value *pod, const struct json_value *c)
 {
@@ -368,14 +352,8 @@ void stale_target_sync(struct lifecycle *l, struct task *task)
     struct json_value fresh = json_object();
     json_set(&fresh, STR("type"), json_text(STR("DisruptionTarget")), &l->scratch);
     json_set(&fresh, STR("status"), json_text(STR("False")), &l->scratch);
-    json_set(&fresh, STR("lastTransitionTime"), json_text(life_time(l, l->queue.now)), &l->scratch);
-    *c = fresh;
-    struct life_target target = life_target(rev);
-    life_patch(l, rev);
-    buf_add_cstr(&l->body, "},\"status\":{\"conditions\":");
-    json_write(json_at(pod, "status.conditions"), &l->body);
-    buf_add_cstr(&l->body, "}}");
-    task_write(l, task, WRITER_PATCH_MERGE, &target, "status");
+    life_set_condition(l, pod, fresh);
+    task_patch_conditions(l, task, rev, pod, NULL);
 }
 
 /* --- changes ---------------------------------------------------------------------------------- */

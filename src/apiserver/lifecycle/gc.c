@@ -71,8 +71,8 @@ static void report_stray(struct lifecycle *l, struct gc_node *node, const struct
 {
     for (size_t i = 0; i < node->owners.n && !node->reported; i++) {
         const struct gc_edge *edge = node->owners.v[i];
-        struct life_event text = {
-            .type = "Warning",
+        struct event_text text = {
+            .warning = true,
             .reason = "OwnerRefInvalidNamespace",
             .component = "garbage-collector-controller",
         };

@@ -19,6 +19,15 @@ static const struct task_type {
     [TASK_TOKEN] = {token_sync, NULL},
     [TASK_BUDGET] = {budget_sync, chooser_free},
     [TASK_STALE_TARGET] = {stale_target_sync, NULL},
+    [TASK_NODE] = {node_sync, free_state},
+    [TASK_POD_UNREADY] = {pod_unready_sync, NULL},
+    [TASK_TAINTED_POD] = {tainted_pod_sync, free_state},
+    [TASK_POD_GC] = {pod_gc_sync, free_state},
+    [TASK_ORPHANS] = {orphans_sync, free_state},
+    [TASK_TERMINATED] = {terminated_sync, NULL},
+    [TASK_SERVICE] = {service_sync, service_free},
+    [TASK_QUOTA] = {quota_sync, NULL},
+    [TASK_ROLES] = {roles_sync, free_state},
 };
 
 static struct task *task_of(struct work *work)
@@ -114,8 +123,16 @@ struct lifecycle *lifecycle_new(const struct lifecycle_options *options)
         .budgets = named(rs, "policy", "poddisruptionbudgets"),
         .replica_sets = named(rs, "apps", "replicasets"),
         .deployments = named(rs, "apps", "deployments"),
+        .leases = named(rs, "coordination.k8s.io", "leases"),
+        .services = named(rs, "", "services"),
+        .endpoints = named(rs, "", "endpoints"),
+        .slices = named(rs, "discovery.k8s.io", "endpointslices"),
+        .quotas = named(rs, "", "resourcequotas"),
+        .claims = named(rs, "", "persistentvolumeclaims"),
+        .cluster_roles = named(rs, "rbac.authorization.k8s.io", "clusterroles"),
     };
     work_queue_init(&l->queue, &queue);
+    event_recorder_init(&l->events, &l->queue);
     arena_init(&l->scratch, (size_t)64 << 10);
     return l;
 }
@@ -125,6 +142,7 @@ struct lifecycle *lifecycle_free(struct lifecycle *l)
     if (!l)
         return NULL;
     work_queue_release(&l->queue);
+    event_recorder_release(&l->events);
     map_each (e, &l->named)
         on_free(l, &((struct named_task *)e->value)->task.work);
     map_release(&l->named);
@@ -138,13 +156,16 @@ struct lifecycle *lifecycle_free(struct lifecycle *l)
 
 void lifecycle_changed(struct lifecycle *l, const struct store_event *event)
 {
+    /* The index of pods first: others read it. */
+    static void (*const controllers[])(struct lifecycle *, const struct store_event *,
+                                       const struct life_view *) = {
+        pods_changed,  gc_changed,     namespace_changed, accounts_changed, budgets_changed,
+        nodes_changed, pod_gc_changed, services_changed,  quotas_changed,   roles_changed,
+    };
     struct life_view view = life_view(event->after);
     arena_reset(&l->scratch);
-    gc_changed(l, event, &view);
-    namespace_changed(l, event, &view);
-    accounts_changed(l, event, &view);
-    pods_changed(l, event, &view);
-    budgets_changed(l, event, &view);
+    for (size_t i = 0; i < ARRAY_LEN(controllers); i++)
+        controllers[i](l, event, &view);
 }
 
 void lifecycle_write_done(struct lifecycle *l, uint64_t id, int status, int64_t now)

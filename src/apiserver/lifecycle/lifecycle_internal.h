@@ -11,6 +11,7 @@
 #ifndef BERTH_APISERVER_LIFECYCLE_LIFECYCLE_INTERNAL_H
 #define BERTH_APISERVER_LIFECYCLE_LIFECYCLE_INTERNAL_H
 
+#include "apiserver/controllers/event_recorder.h"
 #include "apiserver/controllers/work_queue.h"
 #include "apiserver/lifecycle/lifecycle.h"
 #include "codec/json_edit.h"
@@ -23,6 +24,15 @@ enum task_kind {
     TASK_TOKEN,   /* a secret with a token of a ServiceAccount */
     TASK_BUDGET,
     TASK_STALE_TARGET, /* the condition DisruptionTarget of a pod */
+    TASK_NODE,
+    TASK_POD_UNREADY, /* a pod of a node that is not ready */
+    TASK_TAINTED_POD, /* a pod of a node with NoExecute taints */
+    TASK_POD_GC,      /* a pod that may have to be removed */
+    TASK_ORPHANS,     /* the pods of a node that is gone */
+    TASK_TERMINATED,  /* pods that have ended */
+    TASK_SERVICE,
+    TASK_QUOTA,
+    TASK_ROLES, /* all ClusterRoles that are aggregated */
     N_TASK_KINDS,
 };
 
@@ -42,7 +52,8 @@ struct named_task {
 /* The resources that controllers read; NULL: not served. */
 struct lifecycle_resources {
     const struct resource *pods, *nodes, *namespaces, *service_accounts, *config_maps, *secrets;
-    const struct resource *events, *budgets, *replica_sets, *deployments;
+    const struct resource *events, *budgets, *replica_sets, *deployments, *leases;
+    const struct resource *services, *endpoints, *slices, *quotas, *claims, *cluster_roles;
 };
 
 struct lifecycle {
@@ -53,7 +64,9 @@ struct lifecycle {
     struct map graph;                     /* uid → struct gc_node */
     struct map pods, rooms, pods_of_node; /* pods.h */
     size_t n_terminating;                 /* namespaces that are being deleted */
-    uint64_t next_event;
+    size_t n_terminated;                  /* pods that have ended */
+    size_t n_quotas;
+    struct event_recorder events;
     struct arena scratch; /* of one change or sync */
     struct buf body;      /* of the next write */
 };
@@ -103,14 +116,13 @@ void task_delete(struct lifecycle *l, struct task *task, const struct revision *
 /* l->body: the beginning of a merge patch of that version, inside of "metadata". */
 void life_patch(struct lifecycle *l, const struct revision *rev);
 /* A merge patch without one of the finalizers; `object` is the tree of rev. */
+/* A merge patch of status.conditions, and of status.phase unless it is NULL. */
+void task_patch_conditions(struct lifecycle *l, struct task *task, const struct revision *rev,
+                           const struct json_value *object, const char *phase);
 void task_remove_finalizer(struct lifecycle *l, struct task *task, const struct revision *rev,
                            const struct json_value *object, const char *finalizer);
-struct life_event {
-    const char *type, *reason, *component;
-    struct str message;
-};
 /* An Event about the object. */
-void life_event(struct lifecycle *l, const struct revision *about, const struct life_event *text);
+void life_event(struct lifecycle *l, const struct revision *about, const struct event_text *text);
 
 /* --- objects.c -------------------------------------------------------------------------------- */
 
@@ -120,6 +132,8 @@ struct life_view {
     struct str owners, finalizers; /* JSON; empty: none */
 };
 struct life_view life_view(const struct revision *rev);
+/* The node of a pod, whether the store keeps it as a field or not; empty: none. */
+struct str life_pod_node(const struct revision *pod);
 /* The current object; NULL if there is none. */
 struct revision *life_find(const struct lifecycle *l, const struct resource *resource,
                            struct str namespace, struct str name);
@@ -130,6 +144,15 @@ bool life_list_has(const struct json_value *list, const char *text);
 struct str life_time(struct lifecycle *l, int64_t at);
 /* The item of status.conditions with this type; NULL if there is none. */
 struct json_value *life_condition(struct json_value *object, const char *type);
+
+/* A condition without lastTransitionTime. reason "": none. */
+struct json_value life_make_condition(struct lifecycle *l, const char *type, const char *status,
+                                      const char *reason, struct str message);
+/*
+ * Sets the condition of its type; lastTransitionTime is the time at which its status changed.
+ * Returns whether that changes it.
+ */
+bool life_set_condition(struct lifecycle *l, struct json_value *object, struct json_value c);
 
 /* --- the controllers -------------------------------------------------------------------------- */
 
@@ -151,5 +174,30 @@ void budgets_changed(struct lifecycle *l, const struct store_event *event,
                      const struct life_view *view);
 void budget_sync(struct lifecycle *l, struct task *task);
 void stale_target_sync(struct lifecycle *l, struct task *task);
+
+void nodes_changed(struct lifecycle *l, const struct store_event *event,
+                   const struct life_view *view);
+void node_sync(struct lifecycle *l, struct task *task);
+void pod_unready_sync(struct lifecycle *l, struct task *task);
+void tainted_pod_sync(struct lifecycle *l, struct task *task);
+
+void pod_gc_changed(struct lifecycle *l, const struct store_event *event,
+                    const struct life_view *view);
+void pod_gc_sync(struct lifecycle *l, struct task *task);
+void orphans_sync(struct lifecycle *l, struct task *task);
+void terminated_sync(struct lifecycle *l, struct task *task);
+
+void services_changed(struct lifecycle *l, const struct store_event *event,
+                      const struct life_view *view);
+void service_sync(struct lifecycle *l, struct task *task);
+void service_free(struct lifecycle *l, void *state);
+
+void quotas_changed(struct lifecycle *l, const struct store_event *event,
+                    const struct life_view *view);
+void quota_sync(struct lifecycle *l, struct task *task);
+
+void roles_changed(struct lifecycle *l, const struct store_event *event,
+                   const struct life_view *view);
+void roles_sync(struct lifecycle *l, struct task *task);
 
 #endif

@@ -42,46 +42,6 @@ static const struct condition_text {
                     "All content-preserving finalizers finished", "SomeFinalizersRemain"},
 };
 
-static struct json_value condition_make(struct lifecycle *l, size_t i, struct str failure)
-{
-    const struct condition_text *text = &condition_texts[i];
-    struct json_value c = json_object();
-    struct arena *a = &l->scratch;
-    bool failed = !str_empty(failure);
-    json_set(&c, STR("type"), json_text(str_of(text->type)), a);
-    json_set(&c, STR("status"), json_text(failed ? STR("True") : STR("False")), a);
-    json_set(&c, STR("lastTransitionTime"), json_text(life_time(l, l->queue.now)), a);
-    json_set(&c, STR("reason"), json_text(str_of(failed ? text->failure : text->reason)), a);
-    json_set(&c, STR("message"), json_text(failed ? failure : str_of(text->message)), a);
-    return c;
-}
-
-static bool same_text(const struct json_value *a, const struct json_value *b, const char *key)
-{
-    return str_eq(json_get_text(a, str_of(key)), json_get_text(b, str_of(key)));
-}
-
-/* Sets one of the conditions; failure "": all is well. Returns whether that changed it. */
-static bool set_condition(struct lifecycle *l, struct json_value *object, size_t i,
-                          struct str failure)
-{
-    struct json_value *old = life_condition(object, condition_texts[i].type);
-    struct json_value c = condition_make(l, i, failure);
-    if (!old) {
-        struct json_value *status = json_set_object(object, STR("status"), &l->scratch);
-        json_append(json_set_array(status, STR("conditions"), &l->scratch), c, &l->scratch);
-        return true;
-    }
-    if (same_text(old, &c, "status")) {
-        if (same_text(old, &c, "reason") && same_text(old, &c, "message"))
-            return false;
-        json_set(&c, STR("lastTransitionTime"),
-                 json_text(json_get_text(old, STR("lastTransitionTime"))), &l->scratch);
-    }
-    *old = c;
-    return true;
-}
-
 static int by_text(const void *a, const void *b)
 {
     const struct json_value *x = a, *y = b;
@@ -108,22 +68,23 @@ static bool write_conditions(struct lifecycle *l, struct named_task *task,
                              struct content *content)
 {
     struct str failures[N_CONDITIONS] = {0};
-    struct life_target target = life_target(rev);
     bool changed = false;
     failures[CONTENT] = content->failure;
     failures[REMAINING] = joined(l, "Some resources are remaining: ", &content->kinds);
     failures[FINALIZERS] =
         joined(l, "Some content in the namespace has finalizers remaining: ", &content->finalizers);
-    for (size_t i = 0; i < N_CONDITIONS; i++)
-        changed |= set_condition(l, object, i, failures[i]);
-    if (!changed)
-        return false;
-    life_patch(l, rev);
-    buf_add_cstr(&l->body, "},\"status\":{\"conditions\":");
-    json_write(json_at(object, "status.conditions"), &l->body);
-    buf_add_cstr(&l->body, "}}");
-    task_write(l, &task->task, WRITER_PATCH_MERGE, &target, "status");
-    return true;
+    for (size_t i = 0; i < N_CONDITIONS; i++) {
+        const struct condition_text *text = &condition_texts[i];
+        bool failed = !str_empty(failures[i]);
+        changed |=
+            life_set_condition(l, object,
+                               life_make_condition(l, text->type, failed ? "True" : "False",
+                                                   failed ? text->failure : text->reason,
+                                                   failed ? failures[i] : str_of(text->message)));
+    }
+    if (changed)
+        task_patch_conditions(l, &task->task, rev, object, NULL);
+    return changed;
 }
 
 /* --- content ---------------------------------------------------------------------------------- */

@@ -37,6 +37,32 @@ struct life_view life_view(const struct revision *rev)
     return view;
 }
 
+static bool on_spec(void *ctx, struct str name, struct str value)
+{
+    struct str *node = ctx;
+    if (!str_is(name, "nodeName"))
+        return true;
+    *node = unquoted(value);
+    return false;
+}
+
+static bool on_pod(void *ctx, struct str name, struct str value)
+{
+    if (!str_is(name, "spec"))
+        return true;
+    return json_each_member(value, on_spec, ctx, NULL) < 0;
+}
+
+struct str life_pod_node(const struct revision *pod)
+{
+    struct str node = revision_field(pod, STR("spec.nodeName"));
+    if (str_empty(node)) {
+        int r = json_each_member(pod->text, on_pod, &node, NULL);
+        (void)r;
+    }
+    return node;
+}
+
 struct revision *life_find(const struct lifecycle *l, const struct resource *resource,
                            struct str namespace, struct str name)
 {
@@ -82,4 +108,37 @@ struct json_value *life_condition(struct json_value *object, const char *type)
         if (str_is(json_get_text(&list->items[i], STR("type")), type))
             return &list->items[i];
     return NULL;
+}
+
+bool life_set_condition(struct lifecycle *l, struct json_value *object, struct json_value c)
+{
+    struct arena *a = &l->scratch;
+    struct str type = json_get_text(&c, STR("type"));
+    struct json_value *old = life_condition(object, arena_dup(a, type).p);
+    bool same = old && str_eq(json_get_text(old, STR("status")), json_get_text(&c, STR("status")));
+    struct str since =
+        same ? json_get_text(old, STR("lastTransitionTime")) : life_time(l, l->queue.now);
+    json_set(&c, STR("lastTransitionTime"), json_text(since), a);
+    if (old && json_value_equal(old, &c))
+        return false;
+    if (old) {
+        *old = c;
+        return true;
+    }
+    struct json_value *status = json_set_object(object, STR("status"), a);
+    json_append(json_set_array(status, STR("conditions"), a), c, a);
+    return true;
+}
+
+struct json_value life_make_condition(struct lifecycle *l, const char *type, const char *status,
+                                      const char *reason, struct str message)
+{
+    struct arena *a = &l->scratch;
+    struct json_value c = json_object();
+    json_set(&c, STR("type"), json_text(str_of(type)), a);
+    json_set(&c, STR("status"), json_text(str_of(status)), a);
+    if (*reason)
+        json_set(&c, STR("reason"), json_text(str_of(reason)), a);
+    json_set(&c, STR("message"), json_text(message), a);
+    return c;
 }

@@ -58,7 +58,7 @@ static void leave_node(struct lifecycle *l, struct pod_entry *pod)
 
 static void enter_node(struct lifecycle *l, struct pod_entry *pod)
 {
-    struct str name = revision_field(pod->rev, STR("spec.nodeName"));
+    struct str name = life_pod_node(pod->rev);
     if (pod->node || str_empty(name))
         return; /* a pod does not change its node */
     pod->node = need_group(&l->pods_of_node, name);
@@ -87,6 +87,7 @@ static struct pod_entry *need_pod(struct lifecycle *l, const struct revision *re
     pod = xcalloc(1, sizeof(*pod) + key.n + 1);
     memcpy(pod->text, key.p, key.n);
     pod->key = (struct str){pod->text, key.n};
+    arena_init(&pod->facts_arena, 0);
     pod->room = need_group(&l->rooms, rev->namespace);
     pod->room_at = pod->room->pods.n;
     vec_push(&pod->room->pods, pod);
@@ -97,7 +98,7 @@ static struct pod_entry *need_pod(struct lifecycle *l, const struct revision *re
 static void free_pod(struct pod_entry *pod)
 {
     revision_unref(pod->rev);
-    free(pod->facts_text);
+    arena_release(&pod->facts_arena);
     free(pod);
 }
 
@@ -115,6 +116,60 @@ static const struct json_value *controller_of(const struct json_value *object)
     return NULL;
 }
 
+static struct str text_at(struct pod_entry *pod, const struct json_value *v, const char *path)
+{
+    return arena_dup(&pod->facts_arena, json_text_at(v, path));
+}
+
+static void read_addresses(struct pod_entry *pod, const struct json_value *object)
+{
+    struct json_items ips = json_items_at(object, "status.podIPs");
+    struct str one = text_at(pod, object, "status.podIP");
+    struct pod_facts *facts = &pod->facts;
+    for (size_t i = 0; i < ips.n; i++) {
+        struct str ip = text_at(pod, &ips.v[i], "ip");
+        struct str *to = str_find(ip, ':') < ip.n ? &facts->ip6 : &facts->ip4;
+        if (str_empty(*to))
+            *to = ip;
+    }
+    if (ips.n == 0)
+        *(str_find(one, ':') < one.n ? &facts->ip6 : &facts->ip4) = one;
+}
+
+static size_t read_ports(struct pod_entry *pod, struct json_items containers, bool init,
+                         struct pod_port *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < containers.n; i++) {
+        struct json_items ports = json_items_at(&containers.v[i], "ports");
+        if (init && !str_is(json_text_at(&containers.v[i], "restartPolicy"), "Always"))
+            continue;
+        for (size_t p = 0; p < ports.n; p++) {
+            struct str name = text_at(pod, &ports.v[p], "name");
+            struct str protocol = text_at(pod, &ports.v[p], "protocol");
+            if (str_empty(name))
+                continue;
+            if (out)
+                out[n] = (struct pod_port){name, str_empty(protocol) ? STR("TCP") : protocol,
+                                           json_int_at(&ports.v[p], "containerPort", 0)};
+            n++;
+        }
+    }
+    return n;
+}
+
+static void read_all_ports(struct pod_entry *pod, const struct json_value *object)
+{
+    struct json_items main = json_items_at(object, "spec.containers");
+    struct json_items init = json_items_at(object, "spec.initContainers");
+    size_t n = read_ports(pod, main, false, NULL) + read_ports(pod, init, true, NULL);
+    struct pod_port *ports = arena_array(&pod->facts_arena, struct pod_port, n);
+    size_t at = read_ports(pod, main, false, ports);
+    read_ports(pod, init, true, ports + at);
+    pod->facts.ports = ports;
+    pod->facts.n_ports = n;
+}
+
 const struct pod_facts *pod_read(struct lifecycle *l, struct pod_entry *pod)
 {
     if (pod->was_read)
@@ -122,26 +177,21 @@ const struct pod_facts *pod_read(struct lifecycle *l, struct pod_entry *pod)
     struct json_value *object = life_parse(l, pod->rev);
     const struct json_value *controller = controller_of(object);
     struct str phase = json_text_at(object, "status.phase");
-    struct str *to[] = {&pod->facts.controller_api_version, &pod->facts.controller_kind,
-                        &pod->facts.controller_name, &pod->facts.controller_uid};
-    static const char *const keys[] = {"apiVersion", "kind", "name", "uid"};
-    struct str from[ARRAY_LEN(to)];
-    size_t n = 0;
-    for (size_t i = 0; i < ARRAY_LEN(to); i++) {
-        from[i] = json_get_text(controller, str_of(keys[i]));
-        n += from[i].n;
-    }
-    free(pod->facts_text);
-    char *p = pod->facts_text = xmalloc(n + 1);
-    for (size_t i = 0; i < ARRAY_LEN(to); i++) {
-        if (from[i].n)
-            memcpy(p, from[i].p, from[i].n);
-        *to[i] = (struct str){p, from[i].n};
-        p += from[i].n;
-    }
-    pod->facts.ready = is_ready(object);
-    pod->facts.deleting = life_is_deleting(object);
-    pod->facts.terminal = str_is(phase, "Succeeded") || str_is(phase, "Failed");
+    arena_reset(&pod->facts_arena);
+    pod->facts = (struct pod_facts){
+        .ready = is_ready(object),
+        .deleting = life_is_deleting(object),
+        .terminal = str_is(phase, "Succeeded") || str_is(phase, "Failed"),
+        .uid = text_at(pod, object, "metadata.uid"),
+        .hostname = text_at(pod, object, "spec.hostname"),
+        .subdomain = text_at(pod, object, "spec.subdomain"),
+        .controller_api_version = text_at(pod, controller, "apiVersion"),
+        .controller_kind = text_at(pod, controller, "kind"),
+        .controller_name = text_at(pod, controller, "name"),
+        .controller_uid = text_at(pod, controller, "uid"),
+    };
+    read_addresses(pod, object);
+    read_all_ports(pod, object);
     pod->was_read = true;
     return &pod->facts;
 }

@@ -14,10 +14,19 @@
 #include "apiserver/lifecycle/lifecycle_internal.h"
 #include "apiserver/store/selectors.h"
 
+struct pod_port {
+    struct str name, protocol;
+    int64_t number;
+};
+
 /* What is read of a pod. */
 struct pod_facts {
     bool ready, deleting, terminal;
+    struct str uid, hostname, subdomain;
+    struct str ip4, ip6; /* the first of each family; empty: none */
     struct str controller_api_version, controller_kind, controller_name, controller_uid;
+    const struct pod_port *ports; /* those with names */
+    size_t n_ports;
 };
 
 struct pod_entry {
@@ -26,7 +35,7 @@ struct pod_entry {
     size_t room_at, node_at;
     bool was_read;
     struct pod_facts facts;
-    char *facts_text;
+    struct arena facts_arena;
     struct str key; /* NAMESPACE/NAME */
     char text[];
 };

@@ -69,39 +69,31 @@ void task_remove_finalizer(struct lifecycle *l, struct task *task, const struct 
     task_write(l, task, WRITER_PATCH_MERGE, &target, "");
 }
 
-void life_event(struct lifecycle *l, const struct revision *about, const struct life_event *text)
+void task_patch_conditions(struct lifecycle *l, struct task *task, const struct revision *rev,
+                           const struct json_value *object, const char *phase)
 {
-    struct arena *a = &l->scratch;
-    struct str namespace = str_empty(about->namespace) ? STR("default") : about->namespace;
-    struct str name = arena_printf(a, "%.*s.%llx", STR_ARG(about->name),
-                                   (unsigned long long)l->queue.now + ++l->next_event);
-    struct str now = life_time(l, l->queue.now);
-    struct json_value event = json_object(), object = json_object();
-    if (!l->r.events)
-        return;
-    json_set(&object, STR("kind"), json_text(about->resource->kind), a);
-    if (!str_empty(about->namespace))
-        json_set(&object, STR("namespace"), json_text(about->namespace), a);
-    json_set(&object, STR("name"), json_text(about->name), a);
-    json_set(&object, STR("uid"), json_text(life_view(about).uid), a);
-    json_set(&object, STR("apiVersion"), json_text(about->resource->api_version), a);
-    json_set(&event, STR("kind"), json_text(STR("Event")), a);
-    json_set(&event, STR("apiVersion"), json_text(STR("v1")), a);
-    json_set_at(&event, "metadata.name", json_text(name), a);
-    json_set_at(&event, "metadata.namespace", json_text(namespace), a);
-    json_set(&event, STR("involvedObject"), object, a);
-    json_set(&event, STR("reason"), json_text(str_of(text->reason)), a);
-    json_set(&event, STR("message"), json_text(text->message), a);
-    json_set_at(&event, "source.component", json_text(str_of(text->component)), a);
-    json_set(&event, STR("firstTimestamp"), json_text(now), a);
-    json_set(&event, STR("lastTimestamp"), json_text(now), a);
-    json_set(&event, STR("count"), json_int(1, a), a);
-    json_set(&event, STR("type"), json_text(str_of(text->type)), a);
-    json_set(&event, STR("reportingComponent"), json_text(str_of(text->component)), a);
-    json_set(&event, STR("reportingInstance"), json_text(STR("")), a);
-    buf_clear(&l->body);
-    json_write(&event, &l->body);
-    struct life_target target = {l->r.events, namespace, name};
-    struct writer_request request = request_of(l, WRITER_CREATE, &target);
-    work_queue_send(&l->queue, &request);
+    struct life_target target = life_target(rev);
+    const struct json_value *conditions = json_at(object, "status.conditions");
+    life_patch(l, rev);
+    buf_add_cstr(&l->body, "},\"status\":{");
+    if (phase)
+        buf_add_printf(&l->body, "\"phase\":\"%s\",", phase);
+    buf_add_cstr(&l->body, "\"conditions\":");
+    if (conditions)
+        json_write(conditions, &l->body);
+    else
+        buf_add_cstr(&l->body, "[]");
+    buf_add_cstr(&l->body, "}}");
+    task_write(l, task, WRITER_PATCH_MERGE, &target, "status");
+}
+
+void life_event(struct lifecycle *l, const struct revision *about, const struct event_text *text)
+{
+    struct event_subject subject = {.api_version = about->resource->api_version,
+                                    .kind = about->resource->kind,
+                                    .namespace = about->namespace,
+                                    .name = about->name,
+                                    .uid = life_view(about).uid,
+                                    .version = about->version};
+    event_record(&l->events, &subject, text);
 }

@@ -278,17 +278,6 @@ struct field_set field_set_exclude(struct field_set x, struct field_set y, struc
     return subtract(x, y, true, a);
 }
 
-bool field_set_equal(const struct field_set *x, const struct field_set *y)
-{
-    if (x->n != y->n)
-        return false;
-    for (size_t i = 0; i < x->n; i++)
-        if (x->v[i].member != y->v[i].member || compare_nodes(&x->v[i], &y->v[i]) != 0 ||
-            !field_set_equal(&x->v[i].below, &y->v[i].below))
-            return false;
-    return true;
-}
-
 static void each(const struct field_set *s, struct buf *path, field_path_fn *fn, void *ctx)
 {
     size_t n = path->n;

@@ -60,7 +60,6 @@ struct field_set field_set_intersection(struct field_set x, struct field_set y, 
 struct field_set field_set_difference(struct field_set x, struct field_set y, struct arena *a);
 /* The same without anything below the members of y. */
 struct field_set field_set_exclude(struct field_set x, struct field_set y, struct arena *a);
-bool field_set_equal(const struct field_set *x, const struct field_set *y);
 
 /* Calls fn with the text of each member's path, those of a level before those below it. */
 typedef void field_path_fn(void *ctx, struct str path);

@@ -16,10 +16,13 @@
 /* What a row has besides its cells: includeObject. */
 enum table_object { TABLE_OBJECT_METADATA, TABLE_OBJECT_NONE, TABLE_OBJECT_FULL };
 
-/* {"kind":"Table",…,"columnDefinitions":[…],"rows":[ up to and without the first row. */
+/*
+ * {"kind":"Table",…,"columnDefinitions":[…],"rows":[ up to and without the first row. remaining:
+ * -1: not known.
+ */
 void table_begin(const struct resource *r, bool with_columns, struct str resource_version,
                  struct str continue_token, int64_t remaining, struct buf *out);
-/* One row. now: wall clock, ns, for ages. */
+/* One row; the caller puts a comma between two. now: wall clock, ns, for ages. */
 void table_row(const struct resource *r, const struct json_value *object, enum table_object what,
                int64_t now, struct buf *out);
 void table_end(struct buf *out);

@@ -88,6 +88,7 @@ static int validate(struct op *op, const struct json_value *object)
     metadata_validate(op->stored, object, &errors);
     if (op->strategy && op->strategy->validate)
         op->strategy->validate(object, &errors);
+    custom_validate(op, object, &errors);
     if (errors.n > 0)
         return status_invalid(op_status(op), op->r->group, op->r->kind, object_name(object),
                               &errors);

@@ -221,13 +221,45 @@ static void check_object(struct check *c, const struct schema_type *type, struct
     v->n_members = kept;
 }
 
+/* --- custom resources ------------------------------------------------------------------------- */
+
+static void report_unknown_path(void *ctx, struct str path)
+{
+    struct check *c = ctx;
+
+    if (c->n_problems++ >= MAX_PROBLEMS)
+        return;
+    if (c->problems.n > 0)
+        buf_add_char(&c->problems, '\n');
+    buf_add_printf(&c->problems, "unknown field \"%.*s\"", STR_ARG(path));
+}
+
+/* metadata is that of all objects; the rest is pruned and defaulted by the definition's schema. */
+static void check_custom(struct check *c, const struct custom_resource *custom,
+                         struct json_value *object)
+{
+    const struct schema_type *any = schema_kind_named(STR("ConfigMap"))->type;
+    const struct schema_field *f = find_field(any, STR("metadata"));
+    struct step step = {.name = STR("metadata"), .index = SIZE_MAX};
+    struct json_value *meta = json_member(object, STR("metadata"));
+
+    c->types = schema_types;
+    if (meta)
+        check_item(c, any, f, meta, &step);
+    if (!custom->schema || !str_empty(c->wrong))
+        return;
+    custom_schema_prune(custom->schema, object, report_unknown_path, c);
+    custom_schema_default(custom->schema, object, c->a);
+}
+
 /* --- requests --------------------------------------------------------------------------------- */
 
 struct body_kind body_kind_of(const struct op *op)
 {
     const struct subresource *sub =
         str_empty(op->req->subresource) ? NULL : resource_subresource(op->r, op->req->subresource);
-    struct body_kind kind = {op->r->kind, op->r->api_version, op->r->types, op->r->type};
+    struct body_kind kind = {op->r->kind, op->r->api_version, op->r->types, op->r->type,
+                             op->r->custom};
 
     if (sub && sub->kind && !str_is(op->r->kind, sub->kind)) {
         const struct schema_kind *known;
@@ -236,6 +268,7 @@ struct body_kind body_kind_of(const struct op *op)
         if (sub->api_version && *sub->api_version)
             kind.api_version = str_of(sub->api_version);
         known = schema_kind_find(kind.api_version, kind.kind);
+        kind.custom = NULL;
         kind.types = schema_types;
         kind.type = known ? known->type : NULL;
     }
@@ -280,6 +313,8 @@ static struct check run_check(struct op *op, struct json_value *object,
 
     if (kind->type)
         check_object(&c, kind->type, object, NULL);
+    else if (kind->custom)
+        check_custom(&c, kind->custom, object);
     return c;
 }
 

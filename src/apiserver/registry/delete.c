@@ -310,6 +310,77 @@ static bool terminate_namespace(struct op *op, struct revision *rev, struct json
     return true;
 }
 
+/* --- definitions of custom resources ---------------------------------------------------------- */
+
+/* The objects that are there now; deleting them changes the store. */
+static struct store_key *list_keys(struct op *op, const struct resource *r, size_t *ret_n)
+{
+    struct snapshot *s = store_snapshot(op->reg->store);
+    struct store_key *keys = arena_array(op->a, struct store_key, snapshot_count(s, r));
+    struct store_range range;
+    struct revision *rev;
+    size_t n = 0;
+
+    store_range_init(&range, s, r, STR(""), NULL);
+    while ((rev = store_range_next(&range)))
+        keys[n++] =
+            (struct store_key){arena_dup(op->a, rev->namespace), arena_dup(op->a, rev->name)};
+    snapshot_unref(s);
+    *ret_n = n;
+    return keys;
+}
+
+/* Objects with finalizers remain: the definition waits for them. */
+static void wait_for_objects(struct op *op, struct json_value *object)
+{
+    struct json_value *list = json_set_array(meta_of(object, op->a), STR("finalizers"), op->a);
+    struct json_value condition = json_object();
+
+    if (!list_has_text(list, STR(CUSTOM_CLEANUP)))
+        json_append(list, json_text(STR(CUSTOM_CLEANUP)), op->a);
+    if (object_condition(object, "Terminating"))
+        return;
+    json_set(&condition, STR("lastTransitionTime"), json_text(time_text(op->req->now, op->a)),
+             op->a);
+    json_set(&condition, STR("message"), json_text(STR("CustomResource deletion is in progress")),
+             op->a);
+    json_set(&condition, STR("reason"), json_text(STR("InstanceDeletionInProgress")), op->a);
+    json_set(&condition, STR("status"), json_text(STR("True")), op->a);
+    json_set(&condition, STR("type"), json_text(STR("Terminating")), op->a);
+    list = json_set_array(json_set_object(object, STR("status"), op->a), STR("conditions"), op->a);
+    json_append(list, condition, op->a);
+}
+
+/* Deletes the objects of a definition; it stays until the last one has gone. */
+static int delete_objects_of(struct op *op, struct json_value *object)
+{
+    const struct resource *r = customs_stored(op->reg->customs, object_name(object));
+    struct deletion none = {0};
+    struct store_key *keys;
+    size_t n;
+
+    if (!r || op->req->dry_run)
+        return 0;
+    keys = list_keys(op, r, &n);
+    for (size_t i = 0; i < n; i++) {
+        struct api_response ignored = {0};
+        struct op each = op_for(op, r);
+        int code;
+
+        each.res = &ignored;
+        code = delete_object(&each, keys[i].namespace, keys[i].name, &none);
+        buf_release(&each.warnings);
+        registry_response_release(&ignored);
+        if (code && code != 404) {
+            *op_status(op) = ignored.status;
+            return code;
+        }
+    }
+    if (store_count(op->reg->store, r) > 0)
+        wait_for_objects(op, object);
+    return 0;
+}
+
 int delete_object(struct op *op, struct str namespace, struct str name, const struct deletion *o)
 {
     struct revision *rev = op_find(op, namespace, name);
@@ -332,6 +403,9 @@ int delete_object(struct op *op, struct str namespace, struct str name, const st
         return code;
     if (is_namespace(op->stored) && terminate_namespace(op, rev, object, o))
         return 0;
+    code = is_definition(op->stored) ? delete_objects_of(op, object) : 0;
+    if (code)
+        return code;
     grace = begin_grace(op, object, o, &period);
     if (grace == GRACE_CONTINUES) {
         answer_deleted(op, object);

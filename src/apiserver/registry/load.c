@@ -16,8 +16,10 @@ int registry_load(struct registry *reg, const struct resource *stored, const str
     if (r < 0 || !str_eq(object_name(&object), key->name) ||
         (stored->namespaced && !str_eq(object_namespace(&object), key->namespace)))
         r = -EBADMSG;
-    else
+    if (r == 0) {
         store_load(reg->store, object_revision(reg, stored, &object, text, version));
+        definition_after_put(reg, stored, &object);
+    }
     arena_release(&a);
     return r;
 }

@@ -185,7 +185,9 @@ static int apply(struct op *op, const struct json_value *live, struct json_value
     r = apply_patch(&request, op->req->body, op->a, ret_object, &conflicts, &err);
     if (r == -EEXIST)
         return refuse_conflicts(op, &conflicts);
-    return r < 0 ? refuse_patch(op, r, &err) : 0;
+    if (r < 0)
+        return refuse_patch(op, r, &err);
+    return kind.custom ? op_decode_patched(op, ret_object, &kind) : 0;
 }
 
 /* --- the request ------------------------------------------------------------------------------ */

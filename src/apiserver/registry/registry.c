@@ -8,6 +8,7 @@ struct registry *registry_new(const struct registry_options *options)
     reg->options = *options;
     reg->store = store_new(&options->store);
     reg->resources = resources_new();
+    reg->customs = customs_new(reg->resources);
     rand_seed(&reg->rand, options->seed);
     return reg;
 }
@@ -21,6 +22,7 @@ struct registry *registry_free(struct registry *reg)
             snapshot_unref(reg->pages[i].snapshot);
     expiry_release(reg);
     store_free(reg->store);
+    customs_free(reg->customs);
     resources_free(reg->resources);
     buf_release(&reg->text);
     vec_release(&reg->labels);

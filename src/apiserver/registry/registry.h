@@ -23,6 +23,7 @@ struct registry;
 struct registry_options {
     struct store_options store;
     uint64_t seed; /* of uids and generated names */
+    unsigned disabled_admission; /* admission_disable */
     bool without_admission;
     bool without_validation; /* for imports of what another server has accepted */
 };

@@ -13,6 +13,7 @@
 #define BERTH_APISERVER_REGISTRY_REGISTRY_INTERNAL_H
 
 #include "api/selector.h"
+#include "apiserver/custom/custom.h"
 #include "apiserver/registry/registry.h"
 #include "apiserver/store/selectors.h"
 #include "apiserver/strategies/strategy.h"
@@ -39,6 +40,7 @@ struct registry {
     struct registry_options options;
     struct store *store;
     struct resources *resources;
+    struct customs *customs;
     struct rand rand;
     struct page pages[REGISTRY_PAGES];
     uint64_t page_uses;
@@ -95,7 +97,8 @@ bool values_equal(const struct json_value *a, const struct json_value *b); /* NU
 /* What a body must be: the resource, or the kind of a subresource. */
 struct body_kind {
     struct str kind, api_version;
-    const struct schema_type *types, *type; /* type NULL: anything goes */
+    const struct schema_type *types, *type; /* type NULL: anything goes, or custom says it */
+    const struct custom_resource *custom;   /* of a custom resource; NULL: none */
 };
 struct body_kind body_kind_of(const struct op *op);
 /* Sets a missing kind and version, and refuses others. */
@@ -199,6 +202,21 @@ int serve_scale(struct op *op) MUST_CHECK;
 
 /* Whether the selector names one object, by metadata.name. */
 bool revision_selector_name(const struct revision_selector *s, struct str *ret_name);
+
+/* --- definitions.c ---------------------------------------------------------------------------- */
+
+/* CustomResourceDefinition */
+bool is_definition(const struct resource *r);
+/* A definition's names are accepted and it is established as it is stored. */
+void definition_before_put(struct op *op, struct json_value *object);
+/* An object was stored: a definition's resources are served from now on. */
+void definition_after_put(struct registry *reg, const struct resource *stored,
+                          const struct json_value *object);
+/* An object was deleted: a definition that waits for its last object goes with it. */
+void definition_after_remove(struct op *op, const struct json_value *object);
+/* A custom resource against its schema; nothing for others. */
+void custom_validate(const struct op *op, const struct json_value *object,
+                     struct field_errors *errors);
 
 /* --- expiry.c --------------------------------------------------------------------------------- */
 

@@ -9,7 +9,11 @@ struct scale_paths {
 
 static struct scale_paths paths_of(const struct op *op)
 {
-    (void)op;
+    const struct custom_resource *custom = op->r->custom;
+
+    if (custom && custom->scale_spec && custom->scale_status)
+        return (struct scale_paths){custom->scale_spec, custom->scale_status,
+                                    custom->scale_selector ? custom->scale_selector : ""};
     return (struct scale_paths){"spec.replicas", "status.replicas", "spec.selector"};
 }
 
@@ -40,7 +44,8 @@ static struct json_value scale_of(struct op *op, const struct json_value *object
     struct scale_paths paths = paths_of(op);
     struct json_value scale = json_object(), to = json_object();
     struct json_value spec = json_object(), status = json_object();
-    struct str selector = selector_text(op, json_at(object, paths.selector));
+    struct str selector =
+        selector_text(op, *paths.selector ? json_at(object, paths.selector) : NULL);
     int64_t replicas = json_int_at(object, paths.spec, 0);
 
     json_set(&scale, STR("kind"), json_text(STR("Scale")), op->a);

@@ -151,6 +151,9 @@ static bool generation_changed(const struct op *op, const struct change *c)
                                  : op->stored->custom ? custom_members
                                                       : NULL;
 
+    /* Writes of a status may change annotations: they do not count. */
+    if (str_is(c->subresource, "status"))
+        return false;
     /* All of a custom resource but metadata and status counts. */
     for (size_t i = 0; members && members[i]; i++)
         if (!values_equal(json_at(&c->object, members[i]), json_at(c->old, members[i])))
@@ -217,6 +220,7 @@ static int validate(struct op *op, const struct change *c)
         if (s->validate_part && !whole)
             s->validate_part(&c->object, c->old, c->subresource, &errors);
     }
+    custom_validate(op, &c->object, &errors);
     if (errors.n > 0)
         return status_invalid(op_status(op), op->r->group, op->r->kind, object_name(c->old),
                               &errors);

@@ -250,8 +250,10 @@ struct revision *op_put_quietly(struct op *op, struct json_value *object)
 
     if (op->req->dry_run)
         return NULL;
+    definition_before_put(op, object);
     rev = make_revision(op, object);
     store_put(op->reg->store, rev);
+    definition_after_put(op->reg, op->stored, object);
     if (str_is(op->stored->plural, "events") && str_empty(op->stored->group))
         expiry_add(op->reg, rev, op->req->now);
     return rev;
@@ -269,8 +271,10 @@ void op_put(struct op *op, struct json_value *object, int code)
 
 void op_remove(struct op *op, struct json_value *object)
 {
-    if (!op->req->dry_run)
-        store_delete(op->reg->store, make_revision(op, object));
+    if (op->req->dry_run)
+        return;
+    store_delete(op->reg->store, make_revision(op, object));
+    definition_after_remove(op, object);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */

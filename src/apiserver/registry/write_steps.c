@@ -22,6 +22,7 @@ static struct admission make_admission(struct steps *s, struct snapshot *snapsho
         .resources = op->reg->resources,
         .snapshot = snapshot,
         .dry_run = op->req->dry_run,
+        .disabled = op->reg->options.disabled_admission,
         .arena = op->a,
     };
 

@@ -72,8 +72,8 @@ static bool check_canonical(struct field_errors *errors, const struct field_path
     return false;
 }
 
-bool field_check_address(struct field_errors *errors, const struct field_path *path,
-                         struct str text, bool canonical)
+bool field_check_ip(struct field_errors *errors, const struct field_path *path, struct str text,
+                    bool canonical)
 {
     struct addr addr, strict;
     struct buf text_form = BUF_INIT, error = BUF_INIT;
@@ -95,8 +95,8 @@ bool field_check_address(struct field_errors *errors, const struct field_path *p
     return ok;
 }
 
-bool field_check_network(struct field_errors *errors, const struct field_path *path,
-                         struct str text, bool canonical)
+bool field_check_cidr(struct field_errors *errors, const struct field_path *path, struct str text,
+                      bool canonical)
 {
     struct addr addr, masked;
     struct buf form = BUF_INIT, error = BUF_INIT;
@@ -144,4 +144,36 @@ bool field_check_interface_address(struct field_errors *errors, const struct fie
     ok = check_canonical(errors, path, text, &form);
     buf_release(&form);
     return ok;
+}
+
+static bool in_range(const struct addr *addr, const char *network)
+{
+    struct addr other;
+    int bits;
+
+    return cidr_parse_sloppy(str_of(network), &other, &bits) && other.is4 == addr->is4 &&
+           addr_same_prefix(addr, &other, bits);
+}
+
+void field_check_endpoint_ip(struct field_errors *errors, const struct field_path *path,
+                             struct str text)
+{
+    struct json_value value = json_text(text);
+    struct addr addr;
+
+    if (!ip_parse_sloppy(text, &addr)) {
+        invalid(errors, path, text, "must be a valid IP address");
+        return;
+    }
+    if (in_range(&addr, "0.0.0.0/32") || in_range(&addr, "::/128"))
+        field_error(errors, FIELD_INVALID, path, &value, "may not be unspecified (%.*s)",
+                    STR_ARG(text));
+    if (in_range(&addr, "127.0.0.0/8") || in_range(&addr, "::1/128"))
+        invalid(errors, path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)");
+    if (in_range(&addr, "169.254.0.0/16") || in_range(&addr, "fe80::/10"))
+        invalid(errors, path, text,
+                "may not be in the link-local range (169.254.0.0/16, fe80::/10)");
+    if (in_range(&addr, "224.0.0.0/24") || in_range(&addr, "ff02::/16"))
+        invalid(errors, path, text,
+                "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)");
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* discovery.k8s.io: EndpointSlices. */
 #include "apiserver/strategies/addresses.h"
-#include "apiserver/strategies/ip.h"
 #include "apiserver/strategies/spot.h"
 #include "apiserver/strategies/strategies.h"
 
@@ -89,7 +88,7 @@ static void check_address(const struct spot *addresses, const struct spot *addre
     }
     if (!six && !spot_is(type, "IPv4"))
         return;
-    if (!field_check_address(address->errors, &address->path, spot_str(address), six))
+    if (!field_check_ip(address->errors, &address->path, spot_str(address), six))
         return;
     list.v = address->v;
     if (ip_parse_sloppy(spot_str(address), &addr) && addr.is4 == six)

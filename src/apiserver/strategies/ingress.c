@@ -200,7 +200,7 @@ static void validate_ingress_status(const struct json_value *object, const struc
         struct spot host = spot_text(&item, "hostname");
 
         if (!spot_empty(&ip) && !map_get(&known, spot_str(&ip)))
-            field_check_address(errors, &ip.path, spot_str(&ip), false);
+            field_check_ip(errors, &ip.path, spot_str(&ip), false);
         if (spot_empty(&host))
             continue;
         spot_check_name(&host, NAME_DNS_SUBDOMAIN);

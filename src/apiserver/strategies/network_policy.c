@@ -70,13 +70,13 @@ static void check_block(const struct spot *block)
         spot_required(&cidr, "");
         return;
     }
-    field_check_network(block->errors, &cidr.path, spot_str(&cidr), false);
+    field_check_cidr(block->errors, &cidr.path, spot_str(&cidr), false);
     if (!cidr_parse_sloppy(spot_str(&cidr), &network, &bits))
         return;
     for (size_t i = 0; i < spot_count(&excepts); i++) {
         struct spot except = spot_item(&excepts, i);
 
-        field_check_network(block->errors, &except.path, spot_str(&except), false);
+        field_check_cidr(block->errors, &except.path, spot_str(&except), false);
         if (!cidr_parse_sloppy(spot_str(&except), &inner, &inner_bits))
             continue;
         addr_mask(&inner, inner_bits);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Validation of pod specs (upstream: ValidatePodSpec, ValidatePodTemplateSpec). */
-#include "apiserver/strategies/ip.h"
+#include "apiserver/strategies/addresses.h"
 #include "apiserver/strategies/pod_internal.h"
 
 static const char *const restart_policies[] = {"Always", "OnFailure", "Never", NULL};
@@ -75,7 +75,7 @@ static void check_dns_lists(struct field_errors *errors, const struct json_value
     for (size_t i = 0; i < servers.n; i++) {
         struct field_path at = field_index(&server_path, i);
 
-        field_check_ip(errors, &at, servers.v[i].text);
+        field_check_ip(errors, &at, servers.v[i].text, false);
     }
     if (searches.n > MAX_SEARCHES)
         field_error(errors, FIELD_INVALID, &search_path, json_get(config, STR("searches")),
@@ -129,7 +129,7 @@ static void check_host_aliases(const struct pod_check *check, const struct field
         struct field_path at = field_index(&path, i), ip = field_child(&at, "ip");
         struct field_path names_path = field_child(&at, "hostnames");
 
-        field_check_ip(check->errors, &ip, json_get_text(&list.v[i], STR("ip")));
+        field_check_ip(check->errors, &ip, json_get_text(&list.v[i], STR("ip")), false);
         for (size_t j = 0; j < names.n; j++) {
             struct field_path name = field_index(&names_path, j);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What may change in a pod (upstream: ValidatePodUpdate and its kin). */
+#include "apiserver/strategies/addresses.h"
 #include "apiserver/strategies/diff.h"
 #include "apiserver/strategies/internal_form.h"
-#include "apiserver/strategies/ip.h"
 #include "apiserver/strategies/pod_internal.h"
 
 #define MIRROR   "kubernetes.io/config.mirror"
@@ -314,10 +314,10 @@ static void check_ips(const struct json_value *pod, const char *member, struct f
     for (size_t i = 0; i < list.n; i++) {
         struct str text = json_get_text(&list.v[i], STR("ip"));
         struct field_path item = field_index(&at, i);
-        struct ip ip = {0};
+        struct addr addr;
 
-        if (field_check_ip(errors, &item, text) && ip_parse(text, &ip))
-            ip.n == 4 ? n4++ : n6++;
+        if (field_check_ip(errors, &item, text, false) && ip_parse_sloppy(text, &addr))
+            addr.is4 ? n4++ : n6++;
     }
     if (n4 > 1 || n6 > 1)
         field_error(errors, FIELD_INVALID, &at, json_get(status, str_of(member)),

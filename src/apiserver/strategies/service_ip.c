@@ -21,7 +21,7 @@ static void validate_address(const struct json_value *object, struct field_error
     struct spot namespace = spot_text(&parent, "namespace");
 
     if (!spot_empty(&name))
-        field_check_address(errors, &name.path, spot_str(&name), true);
+        field_check_ip(errors, &name.path, spot_str(&name), true);
     if (!spot_has(&parent)) {
         spot_required(&parent, "");
         return;
@@ -73,7 +73,7 @@ static void validate_cidr(const struct json_value *object, struct field_errors *
     for (size_t i = 0; i < spot_count(&cidrs); i++) {
         struct spot cidr = spot_item(&cidrs, i);
 
-        field_check_network(errors, &cidr.path, spot_str(&cidr), true);
+        field_check_cidr(errors, &cidr.path, spot_str(&cidr), true);
         known += cidr_parse_sloppy(spot_str(&cidr), &addrs[i], &bits);
     }
     if (known == 2 && addrs[0].is4 == addrs[1].is4)

@@ -8,6 +8,7 @@ static const struct strategy *const arrays[] = {
     config_strategies,
     namespace_strategies,
     volume_strategies,
+    definition_strategies,
     replication_strategies,
     apps_strategies,
     stateful_set_strategies,

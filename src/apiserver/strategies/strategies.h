@@ -15,6 +15,7 @@ extern const struct strategy pod_strategies[];
 extern const struct strategy config_strategies[]; /* config maps, secrets, service accounts */
 extern const struct strategy namespace_strategies[];
 extern const struct strategy volume_strategies[];      /* persistent volumes and claims */
+extern const struct strategy definition_strategies[];  /* CustomResourceDefinition */
 extern const struct strategy replication_strategies[]; /* pod templates, replication controllers */
 extern const struct strategy apps_strategies[];        /* Deployments, ReplicaSets, DaemonSets */
 extern const struct strategy stateful_set_strategies[];

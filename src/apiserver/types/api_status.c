@@ -321,7 +321,7 @@ static void write_value(enum field_error_type type, const struct json_value *val
         json_write(value, out);
 }
 
-static void add_error(struct field_errors *errors, struct api_cause cause)
+void field_errors_add(struct field_errors *errors, struct api_cause cause)
 {
     if (errors->n == errors->cap) {
         size_t cap = errors->cap ? errors->cap * 2 : 4;
@@ -350,9 +350,9 @@ static void add_field_error(struct field_errors *errors, enum field_error_type t
         write_value(type, value, &message);
     if (!str_empty(detail))
         buf_add_printf(&message, ": %.*s", STR_ARG(detail));
-    add_error(errors,
-              (struct api_cause){str_of(error_types[type].reason), keep(&message, errors->arena),
-                                 keep(&field, errors->arena)});
+    field_errors_add(errors, (struct api_cause){str_of(error_types[type].reason),
+                                                keep(&message, errors->arena),
+                                                keep(&field, errors->arena)});
 }
 
 void field_error(struct field_errors *errors, enum field_error_type type,

@@ -104,6 +104,8 @@ extern const struct json_value field_value_omitted; /* Invalid without a value *
 void field_error(struct field_errors *errors, enum field_error_type type,
                  const struct field_path *path, const struct json_value *value, const char *fmt,
                  ...) PRINTF_LIKE(5, 6);
+/* Adds an error of another list. */
+void field_errors_add(struct field_errors *errors, struct api_cause cause);
 /* "Unsupported value: \"x\": supported values: \"A\", \"B\"": the values end with NULL. */
 void field_not_supported(struct field_errors *errors, const struct field_path *path,
                          const struct json_value *value, const char *const *supported);

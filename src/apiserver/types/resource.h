@@ -37,6 +37,12 @@ struct subresource {
     unsigned verbs;          /* enum resource_verb */
 };
 
+/* A column of kubectl get, of a custom resource: additionalPrinterColumns. */
+struct printer_column {
+    struct str name, type, format, description, json_path;
+    int32_t priority; /* 0: always shown; else with -o wide */
+};
+
 struct resource {
     struct str group, version; /* "apps", "v1"; the core group is "" */
     struct str api_version;    /* "apps/v1", "v1" */
@@ -53,7 +59,9 @@ struct resource {
      * `stored`; NULL: as this one. Two resources with the same `stored` see the same objects.
      */
     const struct resource *stored;
-    const void *custom; /* of a custom resource: struct custom_resource */
+    const void *custom;                   /* of a custom resource: struct custom_resource */
+    const struct printer_column *columns; /* of a custom resource, behind the name */
+    size_t n_columns;
 };
 
 static inline const struct resource *resource_stored(const struct resource *r)
@@ -92,8 +100,9 @@ bool resources_has_group(const struct resources *rs, struct str group, struct st
 
 /*
  * Adds a copy of a custom resource, or replaces the one of the same group, version and plural name.
- * What `types`, `type`, `stored` and `custom` point to is borrowed. Returns the one that is served:
- * its address stays the same when it is replaced, or removed and added again. NULL: it is built in.
+ * What `types`, `type`, `stored`, `custom` and `columns` point to is borrowed. Returns the one that
+ * is served: its address stays the same when it is replaced, or removed and added again. NULL: it
+ * is built in.
  */
 const struct resource *resources_add(struct resources *rs, const struct resource *r);
 /* Takes it out of service; the struct stays. */

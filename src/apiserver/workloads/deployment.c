@@ -182,11 +182,11 @@ static bool update_revision(struct rollout *r)
         json_get_text(json_at(r->new_rs->tree, "metadata.annotations"), STR(ANN_REVISION));
     if (str_eq(is, should))
         return false;
-    struct json_value patch = json_object();
-    json_set(json_set_object(json_set_object(&patch, STR("metadata"), &r->w->scratch),
+    /* With the status, as upstream does: such a write does not raise the generation. */
+    json_set(json_set_object(json_set_object(r->object, STR("metadata"), &r->w->scratch),
                              STR("annotations"), &r->w->scratch),
              STR(ANN_REVISION), json_text(should), &r->w->scratch);
-    workload_patch(r->w, r->o, &r->o->member, TAG_OTHER, patch);
+    workload_send_status(r->w, r->o, r->object, TAG_STATUS);
     return true;
 }
 

@@ -247,6 +247,8 @@ static void workload_changed(struct workloads *w, struct workload *o,
         vec_push(&o->space->workloads, o);
         o->family = need_family(w, uid);
         o->family->workload = o;
+        if (o->kind == WORKLOAD_DAEMON_SET)
+            vec_push(&w->daemon_sets, o);
     }
     if (added || generation != o->member.generation || !generation) {
         read_selector(o, object);
@@ -278,7 +280,13 @@ static void workload_gone(struct workloads *w, struct workload *o)
     if (o->space_at < o->space->workloads.n)
         o->space->workloads.v[o->space_at]->space_at = o->space_at;
     drop_space(w, o->space);
+    for (size_t i = 0; o->kind == WORKLOAD_DAEMON_SET && i < w->daemon_sets.n; i++)
+        if (w->daemon_sets.v[i] == o)
+            vec_swap_remove(&w->daemon_sets, i);
     o->family->workload = NULL;
+    for (size_t i = 0; o->kind == WORKLOAD_JOB && i < n_pods(o); i++)
+        if (pod_at(o, i)->tracked)
+            workload_orphan_pod(w, pod_at(o, i));
     drop_family(w, o->family);
 }
 
@@ -310,7 +318,8 @@ static void free_member(struct workloads *w, struct member *m)
 
 /* --- changes ---------------------------------------------------------------------------------- */
 
-static bool kind_of(const struct resource *r, enum member_type *ret_type, enum workload_kind *kind)
+static bool kind_of(const struct workloads *w, const struct resource *r, enum member_type *ret_type,
+                    enum workload_kind *kind)
 {
     if (str_empty(r->group) && str_is(r->plural, "pods")) {
         *ret_type = MEMBER_POD;
@@ -322,8 +331,7 @@ static bool kind_of(const struct resource *r, enum member_type *ret_type, enum w
     }
     *ret_type = MEMBER_WORKLOAD;
     for (size_t i = 0; i < N_WORKLOAD_KINDS; i++)
-        if (str_eq(r->group, workload_types[i].group) &&
-            str_eq(r->plural, workload_types[i].plural)) {
+        if (str_eq(r->group, w->types[i].group) && str_eq(r->plural, w->types[i].plural)) {
             *kind = (enum workload_kind)i;
             return true;
         }
@@ -341,6 +349,7 @@ static struct member *new_member(struct workloads *w, enum member_type type,
     } else {
         struct workload *o = xnew(struct workload);
         o->kind = kind;
+        o->type = &w->types[kind];
         work_init(&o->work);
         arena_init(&o->selector_arena, 0);
         m = &o->member;
@@ -361,7 +370,7 @@ static struct str key_of(struct workloads *w, struct str plural, struct str name
 struct workload *workload_find(struct workloads *w, enum workload_kind kind, struct str namespace,
                                struct str name)
 {
-    struct member *m = map_get(&w->items, key_of(w, workload_types[kind].plural, namespace, name));
+    struct member *m = map_get(&w->items, key_of(w, w->types[kind].plural, namespace, name));
     return m ? workload_of(m) : NULL;
 }
 
@@ -379,6 +388,8 @@ static void update(struct workloads *w, struct member *m, const struct store_eve
         work_seen_delete(&w->queue, &old_owner->work);
     bool expected = added && !m->deleting;
     place(w, m, controller_uid(object), expected);
+    if (m->type == MEMBER_POD && pod_of(m)->tracked && !(m->family && m->family->workload))
+        workload_orphan_pod(w, pod_of(m));
     if (m->type == MEMBER_WORKLOAD) {
         m->generation = generation;
         workload_changed(w, workload_of(m), object, added);
@@ -391,7 +402,7 @@ void workload_members_changed(struct workloads *w, const struct store_event *eve
     enum member_type type;
     enum workload_kind kind = N_WORKLOAD_KINDS;
     struct json_value object;
-    if (!kind_of(rev->resource, &type, &kind))
+    if (!kind_of(w, rev->resource, &type, &kind))
         return;
     arena_reset(&w->scratch);
     struct str key = key_of(w, rev->resource->plural, rev->namespace, rev->name);

@@ -26,13 +26,20 @@ static enum pod_phase phase_of(struct str phase)
     return POD_PENDING;
 }
 
-static int max_restarts(const struct json_value *object)
+static void read_restarts(struct pod_item *pod, const struct json_value *object)
 {
-    struct json_items list = json_items_at(object, "status.containerStatuses");
-    int64_t most = 0;
-    for (size_t i = 0; i < list.n; i++)
-        most = MAX(most, json_int_at(&list.v[i], "restartCount", 0));
-    return (int)MIN(most, INT32_MAX);
+    static const char *const lists[] = {"status.containerStatuses", "status.initContainerStatuses"};
+    int64_t most = 0, sum = 0;
+    for (size_t l = 0; l < ARRAY_LEN(lists); l++) {
+        struct json_items list = json_items_at(object, lists[l]);
+        for (size_t i = 0; i < list.n; i++) {
+            int64_t n = json_int_at(&list.v[i], "restartCount", 0);
+            sum += MIN(n, INT32_MAX);
+            most = l == 0 ? MAX(most, n) : most;
+        }
+    }
+    pod->restarts = (int)MIN(most, INT32_MAX);
+    pod->all_restarts = (int)MIN(sum, INT32_MAX);
 }
 
 static bool has_finalizer(const struct json_value *object, const char *name)
@@ -44,11 +51,12 @@ static bool has_finalizer(const struct json_value *object, const char *name)
     return false;
 }
 
-static int64_t index_of(const struct json_value *annotations)
+/* A number that is not negative. */
+static int64_t number_of(const struct json_value *annotations, const char *name, int64_t otherwise)
 {
-    int64_t index;
-    struct str text = json_get_text(annotations, STR("batch.kubernetes.io/job-completion-index"));
-    return str_to_i64(text, &index) && index >= 0 ? index : -1;
+    int64_t n;
+    struct str text = json_get_text(annotations, str_of(name));
+    return str_to_i64(text, &n) && n >= 0 ? n : otherwise;
 }
 
 void workload_pod_read(struct pod_item *pod, const struct json_value *object)
@@ -59,10 +67,12 @@ void workload_pod_read(struct pod_item *pod, const struct json_value *object)
     pod->phase = phase_of(json_text_at(object, "status.phase"));
     pod->ready = ready && str_is(json_get_text(ready, STR("status")), "True");
     pod->ready_since = pod->ready ? workload_read_time(ready, "lastTransitionTime") : 0;
-    pod->restarts = max_restarts(object);
+    read_restarts(pod, object);
     pod->has_node = !str_empty(json_text_at(object, "spec.nodeName"));
     pod->tracked = has_finalizer(object, JOB_TRACKING);
-    pod->index = index_of(annotations);
+    pod->index = number_of(annotations, JOB_INDEX, -1);
+    pod->failures = number_of(annotations, JOB_INDEX_FAILURES, 0);
+    pod->ignored_failures = number_of(annotations, JOB_INDEX_IGNORED, 0);
     struct str text = json_get_text(annotations, STR("controller.kubernetes.io/pod-deletion-cost"));
     if (!str_to_i64(text, &cost) || cost < INT32_MIN || cost > INT32_MAX)
         cost = 0;

@@ -90,21 +90,28 @@ static void count_related(const struct workload *o, struct map *nodes)
         count_on_nodes(workload_of(siblings->list.v[i]), nodes);
 }
 
+void workload_sort_active(struct workloads *w, struct pod_item **pods, size_t n,
+                          const struct map *nodes)
+{
+    struct ranked *ranked = arena_array(&w->scratch, struct ranked, n);
+    for (size_t i = 0; i < n; i++) {
+        struct str node = node_of(pods[i]);
+        size_t rank = nodes && !str_empty(node) ? (size_t)(uintptr_t)map_get(nodes, node) : 0;
+        ranked[i] = (struct ranked){pods[i], rank, workloads_now(w)};
+    }
+    if (n)
+        qsort(ranked, n, sizeof(*ranked), by_rank);
+    for (size_t i = 0; i < n; i++)
+        pods[i] = ranked[i].pod;
+}
+
 static void choose_and_delete(struct workloads *w, struct workload *o, struct counts *c, size_t n)
 {
     struct map nodes = MAP_INIT;
-    struct ranked *ranked = arena_array(&w->scratch, struct ranked, c->n_active);
     n = MIN(n, (size_t)BURST_REPLICAS);
     if (n < c->n_active) {
         count_related(o, &nodes);
-        for (size_t i = 0; i < c->n_active; i++) {
-            struct str node = node_of(c->active[i]);
-            size_t rank = str_empty(node) ? 0 : (size_t)(uintptr_t)map_get(&nodes, node);
-            ranked[i] = (struct ranked){c->active[i], rank, workloads_now(w)};
-        }
-        qsort(ranked, c->n_active, sizeof(*ranked), by_rank);
-        for (size_t i = 0; i < c->n_active; i++)
-            c->active[i] = ranked[i].pod;
+        workload_sort_active(w, c->active, c->n_active, &nodes);
         map_release(&nodes);
     }
     workload_delete_pods(w, o, c->active, n);

@@ -64,14 +64,16 @@ void workload_set_condition(struct workloads *w, struct json_value *status,
         if (same && form != CONDITION_RENEWED &&
             str_is(json_get_text(old, STR("reason")), c->reason))
             return;
-        if (same && form != CONDITION_PLAIN)
+        if (same && (form == CONDITION_UPDATED || form == CONDITION_RENEWED))
             since = json_get_text(old, STR("lastTransitionTime"));
         workload_remove_condition(status, c->type);
     }
     struct json_value v = json_object();
     workload_put_text(w, &v, "type", str_of(c->type));
     workload_put_text(w, &v, "status", str_of(c->status));
-    if (form != CONDITION_PLAIN)
+    if (form == CONDITION_PROBED)
+        workload_put_text(w, &v, "lastProbeTime", workload_now_text(w));
+    if (form == CONDITION_UPDATED || form == CONDITION_RENEWED)
         workload_put_text(w, &v, "lastUpdateTime", workload_now_text(w));
     workload_put_text(w, &v, "lastTransitionTime", since);
     if (*c->reason)

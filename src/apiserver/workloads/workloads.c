@@ -5,7 +5,7 @@
 #define APPS  .group = STR_INIT("apps"), .api_version = STR_INIT("apps/v1")
 #define BATCH .group = STR_INIT("batch"), .api_version = STR_INIT("batch/v1")
 
-const struct workload_type workload_types[N_WORKLOAD_KINDS] = {
+static const struct workload_type types[N_WORKLOAD_KINDS] = {
     [WORKLOAD_DEPLOYMENT] = {APPS, .plural = STR_INIT("deployments"),
                              .kind = STR_INIT("Deployment"), .component = "deployment-controller",
                              .selects = MEMBER_WORKLOAD, .adopts = true, .sync = deployment_sync,
@@ -21,6 +21,19 @@ const struct workload_type workload_types[N_WORKLOAD_KINDS] = {
                                          .selects = MEMBER_POD,
                                          .adopts = true,
                                          .sync = replica_set_sync},
+    [WORKLOAD_STATEFUL_SET] = {APPS, .plural = STR_INIT("statefulsets"),
+                               .kind = STR_INIT("StatefulSet"),
+                               .component = "statefulset-controller", .selects = MEMBER_POD,
+                               .adopts = true, .sync = stateful_set_sync},
+    [WORKLOAD_DAEMON_SET] = {APPS, .plural = STR_INIT("daemonsets"), .kind = STR_INIT("DaemonSet"),
+                             .component = "daemonset-controller", .selects = MEMBER_POD,
+                             .adopts = true, .sync = daemon_set_sync, .free = daemon_set_free},
+    [WORKLOAD_JOB] = {BATCH, .plural = STR_INIT("jobs"), .kind = STR_INIT("Job"),
+                      .component = "job-controller", .selects = MEMBER_POD, .adopts = true,
+                      .sync = job_sync, .free = job_free},
+    [WORKLOAD_CRON_JOB] = {BATCH, .plural = STR_INIT("cronjobs"), .kind = STR_INIT("CronJob"),
+                           .component = "cronjob-controller", .selects = MEMBER_WORKLOAD,
+                           .sync = cron_job_sync},
 };
 
 static struct workload *of_work(struct work *work)
@@ -33,7 +46,9 @@ static void sync_work(void *ctx, struct work *work)
     struct workloads *w = ctx;
     struct workload *o = of_work(work);
     arena_reset(&w->scratch);
-    if (type_of(o)->sync)
+    if (work == &w->orphans)
+        workload_orphans_sync(w);
+    else
         type_of(o)->sync(w, o, workload_tree(w, &o->member));
 }
 
@@ -41,7 +56,8 @@ static void work_done(void *ctx, struct work *work, unsigned tag, int status)
 {
     struct workloads *w = ctx;
     arena_reset(&w->scratch);
-    workload_write_done(w, of_work(work), tag, status);
+    if (work != &w->orphans)
+        workload_write_done(w, of_work(work), tag, status);
 }
 
 static void free_work(void *ctx UNUSED, struct work *work)
@@ -53,6 +69,7 @@ struct workloads *workloads_new(const struct workloads_options *options)
 {
     struct workloads *w = xnew(struct workloads);
     w->options = *options;
+    w->types = types;
     struct work_queue_options queue = {.writer = options->writer,
                                        .ctx = w,
                                        .sync = sync_work,
@@ -61,6 +78,7 @@ struct workloads *workloads_new(const struct workloads_options *options)
     work_queue_init(&w->queue, &queue);
     event_recorder_init(&w->recorder, &w->queue);
     arena_init(&w->scratch, (size_t)64 << 10);
+    work_init(&w->orphans);
     rand_seed(&w->rand, options->seed);
     return w;
 }
@@ -70,8 +88,12 @@ struct workloads *workloads_free(struct workloads *w)
     if (!w)
         return NULL;
     workload_members_release(w);
+    workload_nodes_release(w);
     work_queue_release(&w->queue);
     event_recorder_release(&w->recorder);
+    for (size_t i = 0; i < w->orphan_keys.n; i++)
+        free(w->orphan_keys.v[i]);
+    vec_release(&w->orphan_keys);
     arena_release(&w->scratch);
     buf_release(&w->body);
     free(w);
@@ -80,6 +102,9 @@ struct workloads *workloads_free(struct workloads *w)
 
 void workloads_changed(struct workloads *w, const struct store_event *event)
 {
+    const struct resource *r = event->after->resource;
+    if (str_empty(r->group) && str_is(r->plural, "nodes"))
+        workload_node_changed(w, event);
     workload_members_changed(w, event);
 }
 

@@ -16,8 +16,11 @@
 #include "base/rand.h"
 #include "codec/json_edit.h"
 
-#define JOB_TRACKING   "batch.kubernetes.io/job-tracking" /* finalizer of pods of Jobs */
-#define BURST_REPLICAS 500 /* writes of pods in one look; upstream: BurstReplicas */
+#define JOB_TRACKING       "batch.kubernetes.io/job-tracking" /* finalizer of pods of Jobs */
+#define JOB_INDEX          "batch.kubernetes.io/job-completion-index"
+#define JOB_INDEX_FAILURES "batch.kubernetes.io/job-index-failure-count"
+#define JOB_INDEX_IGNORED  "batch.kubernetes.io/job-index-ignored-failure-count"
+#define BURST_REPLICAS     500 /* writes of pods in one look; upstream: BurstReplicas */
 
 enum workload_kind {
     WORKLOAD_DEPLOYMENT,
@@ -70,7 +73,15 @@ struct pod_item {
     int64_t ready_since;
     int restarts;      /* the most of one container */
     int deletion_cost; /* annotation */
-    int64_t index;     /* ordinal of a StatefulSet, completion index of a Job; -1: none */
+    int all_restarts;  /* of all containers, init containers too */
+    int64_t index;     /* completion index of a Job; -1: none */
+    /* Annotations of pods of Jobs with backoffLimitPerIndex. */
+    int64_t failures, ignored_failures;
+    bool backed_off; /* its failure is in the record of its Job */
+    bool kept;       /* its finalizer stays until its index has another pod; of one look */
+    bool leaving;    /* deleted because there are too many: it does not count as failed */
+    struct pod_item *next_on_node; /* of a DaemonSet, in one look */
+    bool orphaned;                 /* in workloads.orphan_keys */
 };
 
 /* The members of one controller, by its uid, whether that is known or not. */
@@ -93,6 +104,7 @@ struct workload {
     struct member member;
     struct work work;
     enum workload_kind kind;
+    const struct workload_type *type;
     struct family *family; /* its members */
     struct space *space;
     size_t space_at;
@@ -119,15 +131,18 @@ struct workload_type {
     void (*free)(struct workload *o);
 };
 
-extern const struct workload_type workload_types[N_WORKLOAD_KINDS];
-
 struct workloads {
     struct workloads_options options;
+    const struct workload_type *types; /* by enum workload_kind */
     struct work_queue queue;
     struct event_recorder recorder;
-    struct map items;    /* member.key → struct member */
-    struct map families; /* uid → struct family */
-    struct map spaces;   /* namespace → struct space */
+    struct map items;              /* member.key → struct member */
+    struct map families;           /* uid → struct family */
+    struct map spaces;             /* namespace → struct space */
+    VEC(struct node_item *) nodes; /* by name; see nodes.h */
+    VEC(struct workload *) daemon_sets;
+    struct work orphans; /* removes the finalizer of Jobs from pods without a Job */
+    VEC(char *) orphan_keys;
     struct arena scratch;
     struct buf body;
     struct rand rand;
@@ -139,7 +154,7 @@ static inline int64_t workloads_now(const struct workloads *w)
 }
 static inline const struct workload_type *type_of(const struct workload *o)
 {
-    return &workload_types[o->kind];
+    return o->type;
 }
 static inline struct pod_item *pod_of(struct member *m)
 {
@@ -204,13 +219,17 @@ enum { TAG_POD_CREATE = 1 << 20, TAG_CLAIM, TAG_STATUS, TAG_OTHER };
 
 void workload_event(struct workloads *w, struct workload *o, bool warning, const char *reason,
                     const char *fmt, ...) PRINTF_LIKE(5, 6);
-/* The tag of a write that makes a Normal event of that reason if it succeeds. */
+/* The tag of a write that makes an event if it succeeds: a Warning if the reason begins with "!".
+ */
 unsigned workload_event_tag(struct workload *o, const char *reason, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
 
 /* Sends the object with this status unless it is the one it has. Returns whether it was sent. */
 bool workload_write_status(struct workloads *w, struct workload *o, struct json_value *object,
                            struct json_value status, unsigned tag);
+/* Sends the object to its subresource status as it is. */
+void workload_send_status(struct workloads *w, struct workload *o, const struct json_value *object,
+                          unsigned tag);
 /* A merge patch with the version of the member. */
 void workload_patch(struct workloads *w, struct workload *by, const struct member *m, unsigned tag,
                     struct json_value patch);
@@ -220,6 +239,10 @@ void workload_create(struct workloads *w, struct workload *by, enum work_effect 
 /* With a condition on its uid. */
 void workload_delete(struct workloads *w, struct workload *by, const struct member *m,
                      enum work_effect effect, unsigned tag);
+
+/* With propagationPolicy Foreground. */
+void workload_delete_foreground(struct workloads *w, struct workload *by, const struct member *m,
+                                unsigned tag);
 
 /* The pod of a template: labels, annotations, finalizers, spec and the controllerRef. */
 struct json_value workload_pod(struct workloads *w, const struct workload *o,
@@ -262,6 +285,7 @@ struct new_condition {
 enum condition_form {
     CONDITION_PLAIN,   /* one with the same status and reason stays as it is */
     CONDITION_UPDATED, /* the same; has lastUpdateTime; keeps lastTransitionTime with the status */
+    CONDITION_PROBED,  /* as PLAIN, with lastProbeTime */
     CONDITION_RENEWED, /* as UPDATED, but replaced even if nothing changes */
 };
 /* Sets a condition of a status, at the end of the list. */
@@ -281,6 +305,30 @@ struct str workload_safe_hash(struct workloads *w, struct str text,
 /* "25%" or 3 of total; 0 if there is none. */
 int64_t workload_scaled(const struct json_value *v, int64_t total, bool round_up);
 
+/* --- nodes.c ---------------------------------------------------------------------------------- */
+
+void workload_node_changed(struct workloads *w, const struct store_event *event);
+void workload_nodes_release(struct workloads *w);
+
+/* --- replica_set.c ---------------------------------------------------------------------------- */
+
+/*
+ * Sorts active pods, those to be deleted first first (upstream: ActivePodsWithRanks). nodes: how
+ * many pods of the same workload are on a node; NULL: it does not matter.
+ */
+void workload_sort_active(struct workloads *w, struct pod_item **pods, size_t n,
+                          const struct map *nodes);
+
+/* --- orphans.c -------------------------------------------------------------------------------- */
+
+/* A pod has the finalizer of Jobs and no Job, as far as it is known. */
+void workload_orphan_pod(struct workloads *w, struct pod_item *pod);
+void workload_orphans_sync(struct workloads *w);
+/* --- job.c ------------------------------------------------------------------------------------ */
+
+/* When a Job became Complete or Failed; 0: it did not. */
+int64_t job_finish_time(const struct json_value *job, bool *ret_success);
+
 /* --- the controllers -------------------------------------------------------------------------- */
 
 void deployment_sync(struct workloads *w, struct workload *o, struct json_value *object);
@@ -289,6 +337,8 @@ void replica_set_sync(struct workloads *w, struct workload *o, struct json_value
 void stateful_set_sync(struct workloads *w, struct workload *o, struct json_value *object);
 void daemon_set_sync(struct workloads *w, struct workload *o, struct json_value *object);
 void job_sync(struct workloads *w, struct workload *o, struct json_value *object);
+void daemon_set_free(struct workload *o);
+void job_free(struct workload *o);
 void cron_job_sync(struct workloads *w, struct workload *o, struct json_value *object);
 
 #endif

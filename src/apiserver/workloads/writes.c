@@ -84,9 +84,10 @@ void workload_write_done(struct workloads *w, struct workload *o, unsigned tag, 
     if (tag >= 1 && tag <= o->messages.n) {
         struct str rest = str_of(o->messages.v[tag - 1]), reason;
         str_split(&rest, '\n', &reason);
-        char *name = str_dup(reason);
+        bool warning = str_starts(reason, STR("!"));
+        char *name = str_dup(str_slice(reason, warning, reason.n));
         if (success)
-            record(w, o, false, name, rest);
+            record(w, o, warning, name, rest);
         else if (str_is(reason, "SuccessfulDelete") && status != 404)
             pod_refused(w, o, true, status);
         free(name);
@@ -122,6 +123,16 @@ static void send(struct workloads *w, struct workload *by, enum work_effect effe
     work_write(&w->queue, &by->work, effect, tag, &request);
 }
 
+void workload_send_status(struct workloads *w, struct workload *o, const struct json_value *object,
+                          unsigned tag)
+{
+    buf_clear(&w->body);
+    json_write(object, &w->body);
+    struct writer_request request = request_of(&o->member, WRITER_UPDATE);
+    request.subresource = STR("status");
+    send(w, o, WORK_NOTHING, tag, request);
+}
+
 bool workload_write_status(struct workloads *w, struct workload *o, struct json_value *object,
                            struct json_value status, unsigned tag)
 {
@@ -129,11 +140,7 @@ bool workload_write_status(struct workloads *w, struct workload *o, struct json_
     if (old && json_value_equal(old, &status))
         return false;
     json_set(object, STR("status"), status, &w->scratch);
-    buf_clear(&w->body);
-    json_write(object, &w->body);
-    struct writer_request request = request_of(&o->member, WRITER_UPDATE);
-    request.subresource = STR("status");
-    send(w, o, WORK_NOTHING, tag, request);
+    workload_send_status(w, o, object, tag);
     return true;
 }
 
@@ -160,15 +167,29 @@ void workload_create(struct workloads *w, struct workload *by, enum work_effect 
     send(w, by, effect, tag, request);
 }
 
-void workload_delete(struct workloads *w, struct workload *by, const struct member *m,
-                     enum work_effect effect, unsigned tag)
+static void send_delete(struct workloads *w, struct workload *by, const struct member *m,
+                        enum work_effect effect, unsigned tag, const char *options)
 {
     buf_clear(&w->body);
-    buf_add_cstr(&w->body, "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
-                           "\"preconditions\":{\"uid\":");
+    buf_add_printf(&w->body,
+                   "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",%s\"preconditions\":{"
+                   "\"uid\":",
+                   options);
     json_write_str(&w->body, m->uid);
     buf_add_cstr(&w->body, "}}");
     send(w, by, effect, tag, request_of(m, WRITER_DELETE));
+}
+
+void workload_delete(struct workloads *w, struct workload *by, const struct member *m,
+                     enum work_effect effect, unsigned tag)
+{
+    send_delete(w, by, m, effect, tag, "\"propagationPolicy\":\"Background\",");
+}
+
+void workload_delete_foreground(struct workloads *w, struct workload *by, const struct member *m,
+                                unsigned tag)
+{
+    send_delete(w, by, m, WORK_NOTHING, tag, "\"propagationPolicy\":\"Foreground\",");
 }
 
 /* --- pods ------------------------------------------------------------------------------------- */

@@ -15,9 +15,11 @@
 #include "cmd/up/up_objects.h"
 #include "cmd/up/up_scheduler.h"
 #include "cmd/up/up_view.h"
+#include "kube/file.h"
 #include "live/call_report.h"
 
 #define POLL_PERIOD (100 * NSEC_PER_MSEC)
+#define MAX_TOKENS  ((size_t)1 << 20)
 /* Counts must stay the same for so many polls before the work counts as done. */
 #define CALM_POLLS  5
 /* The live table is drawn once per so many polls. */
@@ -208,6 +210,10 @@ static int make_scheduler(struct up *up, struct err *reterr)
 static int make_host(struct up *up, struct err *reterr)
 {
     const struct up_options *o = up->options;
+    struct buf tokens = BUF_INIT;
+    int r = *o->token_auth_file ? file_read(o->token_auth_file, MAX_TOKENS, &tokens, reterr) : 0;
+    if (r < 0)
+        return r;
     struct cluster_host_options options = {
         .loop = up->loop,
         .data_dir = *o->data_dir ? o->data_dir : NULL,
@@ -215,9 +221,13 @@ static int make_host(struct up *up, struct err *reterr)
         .port = (uint16_t)o->port,
         .plain = o->plain,
         .without_controllers = o->without_controllers,
+        .disabled_admission = o->disabled_admission,
+        .tokens = buf_str(&tokens),
         .seed = rand_entropy(),
     };
-    return cluster_host_new(&options, &up->host, reterr);
+    r = cluster_host_new(&options, &up->host, reterr);
+    buf_release(&tokens);
+    return r;
 }
 
 static int add_nodes(struct up *up, struct err *reterr)

@@ -18,6 +18,9 @@ struct up_options {
     int64_t limit; /* --for, ns; 0: none */
     const char *node_template, *config_file, *feature_gates;
     const char *import, *export, *data_dir, *address, *kubeconfig;
+    const char *token_auth_file;
+    const char *disable_admission; /* names, as given */
+    unsigned disabled_admission;
     VEC(struct str) zones;
     VEC(const char *) files;
     struct plugin_flags plugins;

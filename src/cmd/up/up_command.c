@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* berth up: the command line. */
+#include "apiserver/admission/admission.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/up/up.h"
 
@@ -28,6 +29,8 @@ static const struct up_options defaults = {
     .data_dir = "",
     .address = "127.0.0.1",
     .kubeconfig = "",
+    .token_auth_file = "",
+    .disable_admission = "",
 };
 
 struct up_command {
@@ -36,7 +39,7 @@ struct up_command {
     bool help;
     struct arena arena;
     struct flag_custom files_flag;
-    struct flag flags[23];
+    struct flag flags[25];
 };
 
 static int add_file(void *to, struct str text, struct err *reterr UNUSED)
@@ -101,6 +104,12 @@ static void init(struct up_command *c)
         {NULL, "kubeconfig", '\0', FLAG_STR, &o->kubeconfig, "FILE",
          "Write the kubeconfig to this file. The default is a file in the data directory, or in a "
          "private directory that is removed at the end.",
+         false, NULL},
+        {NULL, "token-auth-file", '\0', FLAG_STR, &o->token_auth_file, "FILE",
+         "CSV file with tokens of users: token,user,uid,\"group1,group2\".", false, NULL},
+        {NULL, "disable-admission-plugins", '\0', FLAG_STR, &o->disable_admission, "NAMES",
+         "Admission plugins to disable, separated by commas: ServiceAccount, LimitRanger and so "
+         "on.",
          false, NULL},
         {"Run", "wait", '\0', FLAG_BOOL, &o->wait, NULL,
          "Wait until every pod is placed or found unschedulable, print where they went and one "
@@ -172,6 +181,8 @@ static int parse_and_run(struct up_command *c, int argc, char **argv)
                         c->zones, MAX_ZONES);
     if (o->plain && !is_loopback(o->address))
         return cmd_fail(EXIT_USAGE, "--plain-http: %s is not a loopback address", o->address);
+    if (admission_disable(str_of(o->disable_admission), &o->disabled_admission, &err) < 0)
+        return cmd_fail(EXIT_USAGE, "--disable-admission-plugins: %s", err.msg);
     if (*o->import && !o->nodes_given)
         o->nodes = 0;
     return up_run(o);
