@@ -95,7 +95,8 @@ static void prepare_create(struct json_value *object, struct arena *a)
     selector = json_set_object(selector, STR("matchLabels"), a);
     json_set_default(selector, STR(CONTROLLER_UID_LABEL), uid, a);
     /* Upstream sets defaults again when it reads the object. */
-    default_labels(object, a);
+    if (name_valid(name.text, NAME_LABEL_VALUE) && name_valid(uid.text, NAME_LABEL_VALUE))
+        default_labels(object, a);
 }
 
 /* --- validation of a JobSpec ------------------------------------------------------------------ */
@@ -284,6 +285,21 @@ static void check_generated_selector(const struct spot *root, const struct spot 
         spot_invalid_selector(&selector, "`selector` not auto-generated");
 }
 
+/* A Job that had the labels with a prefix keeps them: they were not checked if both are missing. */
+static void check_prefixed_labels(const struct spot *spec, const struct json_value *old)
+{
+    struct spot selector = spot_get(spec, "selector"), template = spot_get(spec, "template");
+    struct spot metadata = spot_get(&template, "metadata"), labels = spot_get(&metadata, "labels");
+    const struct json_value *had = json_at(old, "spec.template.metadata.labels");
+
+    if (json_bool_at(spec->v, "manualSelector", false) || !spot_has(&selector) ||
+        json_get(labels.v, STR(CONTROLLER_UID_LABEL)) || json_get(labels.v, STR(JOB_NAME_LABEL)) ||
+        !json_get(had, STR(CONTROLLER_UID_LABEL)) || !json_get(had, STR(JOB_NAME_LABEL)))
+        return;
+    check_label(&labels, CONTROLLER_UID_LABEL, json_text_at(old, "metadata.uid"));
+    check_label(&labels, JOB_NAME_LABEL, json_text_at(old, "metadata.name"));
+}
+
 /* Pods of an Indexed Job have host names with their index. */
 static void check_host_name(const struct spot *root)
 {
@@ -406,6 +422,7 @@ static void validate_update(const struct json_value *object, const struct json_v
     struct spot selector = spot_get(&spec, "selector");
     const struct json_value *before = json_get(old, STR("spec"));
 
+    check_prefixed_labels(&spec, old);
     check_completions(&spec, before);
     spot_check_immutable_selector(&selector, json_get(before, STR("selector")));
     check_template_change(&spec, old);
