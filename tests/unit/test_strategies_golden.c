@@ -186,6 +186,20 @@ static struct str lines(struct str *v, size_t n, bool sort, struct arena *a)
     return text;
 }
 
+/*
+ * An error about an object that may not change shows upstream's whole internal struct; here it
+ * shows the object. Only the rest of the message is compared.
+ */
+static struct str without_struct(struct str message, struct arena *a)
+{
+    struct str start = STR("Invalid value: "), end = STR(": field is immutable");
+    char first = message.n > start.n ? message.p[start.n] : 0;
+
+    if (!str_starts(message, start) || !str_ends(message, end) || first == '"')
+        return message;
+    return arena_printf(a, "%.*s{}%.*s", STR_ARG(start), STR_ARG(end));
+}
+
 static struct str expected_lines(const struct run *run, const struct json_value *list, bool sort,
                                  struct arena *a)
 {
@@ -197,7 +211,7 @@ static struct str expected_lines(const struct run *run, const struct json_value 
 
         assert_true(str_to_i64(list->items[2 * i + 1].text, &m));
         v[i] = arena_printf(a, "%.*s: %.*s", STR_ARG(list->items[2 * i].text),
-                            STR_ARG(run->messages->items[m].text));
+                            STR_ARG(without_struct(run->messages->items[m].text, a)));
     }
     return lines(v, n, sort, a);
 }
@@ -214,7 +228,7 @@ static struct str found_lines(const struct field_errors *errors, bool sort, stru
 
     for (size_t i = 0; i < errors->n; i++)
         v[i] = arena_printf(a, "%.*s: %.*s", STR_ARG(errors->v[i].field),
-                            STR_ARG(first_line(errors->v[i].message)));
+                            STR_ARG(without_struct(first_line(errors->v[i].message), a)));
     return lines(v, errors->n, sort, a);
 }
 

@@ -127,6 +127,25 @@ out:
     return ok;
 }
 
+bool field_check_interface_address(struct field_errors *errors, const struct field_path *path,
+                                   struct str text)
+{
+    struct addr addr;
+    struct buf form = BUF_INIT;
+    int bits;
+    bool ok;
+
+    if (!cidr_parse_sloppy(text, &addr, &bits))
+        return invalid(errors, path, text,
+                       "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or "
+                       "2001:db8::1/64)");
+    addr_write(&addr, &form);
+    buf_add_printf(&form, "/%d", bits);
+    ok = check_canonical(errors, path, text, &form);
+    buf_release(&form);
+    return ok;
+}
+
 static bool in_range(const struct addr *addr, const char *network)
 {
     struct addr other;

@@ -22,6 +22,9 @@ bool field_check_ip(struct field_errors *errors, const struct field_path *path, 
                     bool canonical);
 bool field_check_cidr(struct field_errors *errors, const struct field_path *path, struct str text,
                       bool canonical);
+/* An address with the length of its network's prefix, in canonical form: "10.9.8.7/24". */
+bool field_check_interface_address(struct field_errors *errors, const struct field_path *path,
+                                   struct str text);
 /* The address of an endpoint: not unspecified, loopback or link-local. */
 void field_check_endpoint_ip(struct field_errors *errors, const struct field_path *path,
                              struct str text);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* apps: Deployments, ReplicaSets, DaemonSets and ControllerRevisions. */
+#include "apiserver/strategies/internal_form.h"
 #include "apiserver/strategies/pod_template.h"
 #include "apiserver/strategies/strategies.h"
 #include "apiserver/strategies/workload_checks.h"
@@ -41,20 +42,20 @@ static void validate_selector_change(const struct json_value *object, const stru
 }
 
 /* Deployments and DaemonSets have the same fields here. */
-static const struct go_field go_rolling[] = {
-    {"MaxUnavailable", "maxUnavailable", GO_NUMBER, NULL},
-    {"MaxSurge", "maxSurge", GO_NUMBER, NULL},
+static const struct internal_member rolling_form[] = {
+    {"MaxUnavailable", "maxUnavailable", NULL, "0"},
+    {"MaxSurge", "maxSurge", NULL, "0"},
     {0},
 };
-static const struct go_field go_strategy[] = {
-    {"Type", "type", GO_TEXT, NULL},
-    {"RollingUpdate", "rollingUpdate", GO_NULL, go_rolling},
+static const struct internal_member strategy_form[] = {
+    {"Type", "type", NULL, "\"\""},
+    {"RollingUpdate", "rollingUpdate", rolling_form, NULL},
     {0},
 };
 
 static void refuse_strategy(const struct spot *strategy, const char *const *types)
 {
-    struct json_value shown = go_struct(strategy->v, go_strategy, strategy->errors->arena);
+    struct json_value shown = internal_form(strategy->v, strategy_form, strategy->errors->arena);
 
     field_not_supported(strategy->errors, &strategy->path, &shown, types);
 }
@@ -315,6 +316,9 @@ static void validate_revision(const struct json_value *object, struct field_erro
     struct spot revision = spot_get(&root, "revision");
 
     spot_check_nonnegative(&revision);
+    /* Data do not change. */
+    if (!object_is_new(object))
+        return;
     if (!spot_has(&data))
         spot_required(&data, "data is mandatory");
     else if (data.v->kind != JSON_OBJECT)

@@ -164,7 +164,7 @@ static void validate_candidate_update(const struct json_value *object, const str
 {
     struct spot root = spot_root(object, errors), spec = spot_get(&root, "spec");
 
-    spot_check_same(&spec, json_get(old, STR("spec")), "leaseName");
+    spot_check_same_text(&spec, json_get(old, STR("spec")), "leaseName");
 }
 
 const struct strategy coordination_strategies[] = {

@@ -138,6 +138,17 @@ static void check_endpoint(const struct spot *endpoint, const struct spot *type)
         check_hint_list(&hints, "forNodes", NAME_DNS_SUBDOMAIN);
 }
 
+static void check_endpoints(const struct spot *endpoints, const struct spot *type)
+{
+    if (spot_too_many(endpoints, MAX_ENDPOINTS))
+        return;
+    for (size_t i = 0; i < spot_count(endpoints); i++) {
+        struct spot endpoint = spot_item(endpoints, i);
+
+        check_endpoint(&endpoint, type);
+    }
+}
+
 static void validate(const struct json_value *object, struct field_errors *errors)
 {
     static const char *const types[] = {"FQDN", "IPv4", "IPv6", NULL};
@@ -149,21 +160,20 @@ static void validate(const struct json_value *object, struct field_errors *error
     else
         spot_check_one_of(&type, types);
     check_ports(&ports);
-    if (spot_too_many(&endpoints, MAX_ENDPOINTS))
-        return;
-    for (size_t i = 0; i < spot_count(&endpoints); i++) {
-        struct spot endpoint = spot_item(&endpoints, i);
-
-        check_endpoint(&endpoint, &type);
-    }
+    if (str_empty(json_text_at(object, "metadata.resourceVersion")))
+        check_endpoints(&endpoints, &type);
 }
 
 static void validate_update(const struct json_value *object, const struct json_value *old,
                             struct field_errors *errors)
 {
-    struct spot root = spot_root(object, errors);
+    struct spot root = spot_root(object, errors), type = spot_text(&root, "addressType");
+    struct spot endpoints = spot_get(&root, "endpoints");
 
-    spot_check_same(&root, old, "addressType");
+    /* Endpoints that do not change were valid. */
+    if (!field_equal(endpoints.v, json_get(old, STR("endpoints"))))
+        check_endpoints(&endpoints, &type);
+    spot_check_same_text(&root, old, "addressType");
 }
 
 static void warn(const struct json_value *object, struct buf *warnings, struct arena *a)

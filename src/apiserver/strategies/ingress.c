@@ -271,7 +271,7 @@ static void validate_class_update(const struct json_value *object, const struct 
 {
     struct spot root = spot_root(object, errors), spec = spot_get(&root, "spec");
 
-    spot_check_same(&spec, json_get(old, STR("spec")), "controller");
+    spot_check_same_text(&spec, json_get(old, STR("spec")), "controller");
 }
 
 const struct strategy ingress_strategies[] = {

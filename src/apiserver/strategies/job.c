@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* batch: Jobs. */
+#include "apiserver/strategies/internal_form.h"
 #include "apiserver/strategies/job_internal.h"
 #include "apiserver/strategies/pod_template.h"
 #include "apiserver/strategies/strategies.h"
@@ -93,6 +94,9 @@ static void prepare_create(struct json_value *object, struct arena *a)
     selector = json_set_object(spec, STR("selector"), a);
     selector = json_set_object(selector, STR("matchLabels"), a);
     json_set_default(selector, STR(CONTROLLER_UID_LABEL), uid, a);
+    /* Upstream sets defaults again when it reads the object. */
+    if (name_valid(name.text, NAME_LABEL_VALUE) && name_valid(uid.text, NAME_LABEL_VALUE))
+        default_labels(object, a);
 }
 
 /* --- validation of a JobSpec ------------------------------------------------------------------ */
@@ -153,6 +157,21 @@ static void check_completion_mode(const struct spot *spec)
     }
 }
 
+static void refuse_success_policy(const struct spot *policy)
+{
+    static const struct internal_member rule[] = {
+        {"SucceededIndexes", "succeededIndexes", NULL, NULL},
+        {"SucceededCount", "succeededCount", NULL, NULL},
+        {0},
+    };
+    static const struct internal_member form[] = {{"Rules", "rules", rule, NULL}, {0}};
+    struct json_value shown = internal_form(policy->v, form, policy->errors->arena);
+    struct spot copy = *policy;
+
+    copy.v = &shown;
+    spot_invalid(&copy, "requires indexed completion mode");
+}
+
 static void check_policies(const struct spot *spec)
 {
     static const char *const both[] = {"Failed", "TerminatingOrFailed", NULL};
@@ -164,7 +183,7 @@ static void check_policies(const struct spot *spec)
     if (spot_has(&failure))
         job_failure_policy_validate(spec);
     if (spot_has(&success) && !str_is(json_text_at(spec->v, "completionMode"), "Indexed"))
-        spot_invalid(&success, "requires indexed completion mode");
+        refuse_success_policy(&success);
     else if (spot_has(&success))
         job_success_policy_validate(spec);
     if (spot_has(&replacement))
@@ -220,12 +239,13 @@ static void check_label(const struct spot *labels, const char *key, struct str e
 {
     struct field_path path = field_key(&labels->path, str_of(key));
     const struct json_value *value = json_get(labels->v, str_of(key));
+    struct json_value shown = internal_map(labels->v, labels->errors->arena);
 
     if (!value)
         field_error(labels->errors, FIELD_REQUIRED, &path, NULL, "must be '%.*s'",
                     STR_ARG(expected));
     else if (value->kind != JSON_STRING || !str_eq(value->text, expected))
-        field_error(labels->errors, FIELD_INVALID, &path, labels->v, "must be '%.*s'",
+        field_error(labels->errors, FIELD_INVALID, &path, &shown, "must be '%.*s'",
                     STR_ARG(expected));
 }
 
@@ -245,15 +265,39 @@ static void check_generated_selector(const struct spot *root, const struct spot 
         {JOB_NAME_LABEL, name},
     };
     struct json_value expected = json_object();
+    size_t n = ARRAY_LEN(wanted);
 
     if (json_bool_at(spec->v, "manualSelector", false) || !spot_has(&selector))
         return;
-    for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
+    if (str_empty(uid))
+        field_required(root->errors,
+                       &(struct field_path){.name = STR_INIT("metadata"), .index = SIZE_MAX},
+                       "uid");
+    /* Jobs of old releases have no labels with a prefix. */
+    if (!object_is_new(root->v) && !json_get(labels.v, STR(CONTROLLER_UID_LABEL)) &&
+        !json_get(labels.v, STR(JOB_NAME_LABEL)))
+        n = 2;
+    for (size_t i = 0; i < n; i++) {
         check_label(&labels, wanted[i].key, wanted[i].value);
         json_set(&expected, str_of(wanted[i].key), json_text(wanted[i].value), root->errors->arena);
     }
     if (!label_selector_matches(selector.v, &expected))
         spot_invalid_selector(&selector, "`selector` not auto-generated");
+}
+
+/* A Job that had the labels with a prefix keeps them: they were not checked if both are missing. */
+static void check_prefixed_labels(const struct spot *spec, const struct json_value *old)
+{
+    struct spot selector = spot_get(spec, "selector"), template = spot_get(spec, "template");
+    struct spot metadata = spot_get(&template, "metadata"), labels = spot_get(&metadata, "labels");
+    const struct json_value *had = json_at(old, "spec.template.metadata.labels");
+
+    if (json_bool_at(spec->v, "manualSelector", false) || !spot_has(&selector) ||
+        json_get(labels.v, STR(CONTROLLER_UID_LABEL)) || json_get(labels.v, STR(JOB_NAME_LABEL)) ||
+        !json_get(had, STR(CONTROLLER_UID_LABEL)) || !json_get(had, STR(JOB_NAME_LABEL)))
+        return;
+    check_label(&labels, CONTROLLER_UID_LABEL, json_text_at(old, "metadata.uid"));
+    check_label(&labels, JOB_NAME_LABEL, json_text_at(old, "metadata.name"));
 }
 
 /* Pods of an Indexed Job have host names with their index. */
@@ -378,6 +422,7 @@ static void validate_update(const struct json_value *object, const struct json_v
     struct spot selector = spot_get(&spec, "selector");
     const struct json_value *before = json_get(old, STR("spec"));
 
+    check_prefixed_labels(&spec, old);
     check_completions(&spec, before);
     spot_check_immutable_selector(&selector, json_get(before, STR("selector")));
     check_template_change(&spec, old);

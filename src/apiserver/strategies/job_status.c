@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* batch: the status of Jobs. */
+#include "apiserver/strategies/internal_form.h"
 #include "apiserver/strategies/job_internal.h"
 
 /* What validation asks about the status of a Job. */
@@ -90,6 +91,17 @@ static void check_times(const struct spot *status, const struct facts *f, const 
         spot_invalid(&done, "must be equal to or after `startTime`");
 }
 
+static void refuse_uncounted(const struct spot *pods)
+{
+    static const struct internal_member form[] = {
+        {"Succeeded", "succeeded", NULL, NULL}, {"Failed", "failed", NULL, NULL}, {0}};
+    struct json_value shown = internal_form(pods->v, form, pods->errors->arena);
+    struct spot copy = *pods;
+
+    copy.v = &shown;
+    spot_invalid(&copy, "must be empty for finished job");
+}
+
 static void check_finished(const struct spot *status, const struct facts *f,
                            const struct facts *old, const struct json_value *spec)
 {
@@ -106,7 +118,7 @@ static void check_finished(const struct spot *status, const struct facts *f,
         spot_required(&start, "startTime is required for finished job");
     if ((turned || changed(f, old, "uncountedTerminatedPods")) &&
         json_items_at(uncounted.v, "failed").n + json_items_at(uncounted.v, "succeeded").n > 0)
-        spot_invalid(&uncounted, "must be empty for finished job");
+        refuse_uncounted(&uncounted);
 }
 
 /* Both lists are sorted; fragments that cannot be parsed are skipped. */

@@ -18,6 +18,8 @@ static const struct {
     {"rbac.authorization.k8s.io", "roles", NAME_PATH_SEGMENT},
     {"rbac.authorization.k8s.io", "rolebindings", NAME_PATH_SEGMENT},
     {"networking.k8s.io", "ipaddresses", NAME_PATH_SEGMENT},
+    {"policy", "poddisruptionbudgets", NAME_PATH_SEGMENT},
+    {"coordination.k8s.io", "leasecandidates", NAME_CONFIG_KEY},
 };
 
 static enum name_format format_of(const struct resource *r)

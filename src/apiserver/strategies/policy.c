@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* policy: disruption budgets. */
 #include "apiserver/strategies/conditions.h"
+#include "apiserver/strategies/internal_form.h"
 #include "apiserver/strategies/strategies.h"
 
 static void check_amount(const struct spot *amount)
@@ -14,14 +15,14 @@ static void check_amount(const struct spot *amount)
 /* Upstream shows its internal struct. */
 static void refuse_both(const struct spot *spec)
 {
-    static const struct go_field fields[] = {
-        {"MinAvailable", "minAvailable", GO_NULL, NULL},
-        {"Selector", "selector", GO_NULL, NULL},
-        {"MaxUnavailable", "maxUnavailable", GO_NULL, NULL},
-        {"UnhealthyPodEvictionPolicy", "unhealthyPodEvictionPolicy", GO_NULL, NULL},
+    static const struct internal_member fields[] = {
+        {"MinAvailable", "minAvailable", NULL, NULL},
+        {"Selector", "selector", NULL, NULL},
+        {"MaxUnavailable", "maxUnavailable", NULL, NULL},
+        {"UnhealthyPodEvictionPolicy", "unhealthyPodEvictionPolicy", NULL, NULL},
         {0},
     };
-    struct json_value shown = go_struct(spec->v, fields, spec->errors->arena);
+    struct json_value shown = internal_form(spec->v, fields, spec->errors->arena);
     struct spot whole = *spec;
 
     whole.v = &shown;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbac.authorization.k8s.io: roles and bindings. */
+#include "apiserver/strategies/internal_form.h"
 #include "apiserver/strategies/pod_template.h"
 #include "apiserver/strategies/spot.h"
 #include "apiserver/strategies/strategies.h"
@@ -63,7 +64,10 @@ static void validate_cluster_role(const struct json_value *object, struct field_
     for (size_t i = 0; i < spot_count(&selectors); i++) {
         struct spot selector = spot_item(&selectors, i);
 
-        spot_check_selector(&selector);
+        if (!spot_check_selector(&selector)) {
+            selector.v = NULL;
+            spot_invalid(&selector, "invalid label selector.");
+        }
     }
 }
 
@@ -145,14 +149,14 @@ static void validate_cluster_binding(const struct json_value *object, struct fie
 static void validate_binding_update(const struct json_value *object, const struct json_value *old,
                                     struct field_errors *errors)
 {
-    static const struct go_field fields[] = {
-        {"APIGroup", "apiGroup", GO_TEXT, NULL},
-        {"Kind", "kind", GO_TEXT, NULL},
-        {"Name", "name", GO_TEXT, NULL},
+    static const struct internal_member fields[] = {
+        {"APIGroup", "apiGroup", NULL, "\"\""},
+        {"Kind", "kind", NULL, "\"\""},
+        {"Name", "name", NULL, "\"\""},
         {0},
     };
     struct spot root = spot_root(object, errors), ref = spot_get(&root, "roleRef");
-    struct json_value shown = go_struct(ref.v, fields, errors->arena);
+    struct json_value shown = internal_form(ref.v, fields, errors->arena);
 
     if (field_equal(ref.v, json_get(old, STR("roleRef"))))
         return;

@@ -20,7 +20,8 @@ static void validate_address(const struct json_value *object, struct field_error
     struct spot resource = spot_text(&parent, "resource"), owner = spot_text(&parent, "name");
     struct spot namespace = spot_text(&parent, "namespace");
 
-    field_check_ip(errors, &name.path, spot_str(&name), true);
+    if (!spot_empty(&name))
+        field_check_ip(errors, &name.path, spot_str(&name), true);
     if (!spot_has(&parent)) {
         spot_required(&parent, "");
         return;
@@ -58,6 +59,9 @@ static void validate_cidr(const struct json_value *object, struct field_errors *
     struct addr addrs[2];
     int bits, known = 0;
 
+    /* An update adds a second network at most: validate_cidr_update refuses the rest. */
+    if (!str_empty(json_text_at(object, "metadata.resourceVersion")) && spot_count(&cidrs) != 2)
+        return;
     if (spot_count(&cidrs) == 0) {
         spot_required(&cidrs, "at least one CIDR required");
         return;

@@ -209,27 +209,6 @@ void spot_too_long(const struct spot *s, size_t max)
                 max == 1 ? "" : "s");
 }
 
-struct json_value go_struct(const struct json_value *v, const struct go_field *fields,
-                            struct arena *a)
-{
-    struct json_value out = json_object();
-
-    for (; fields->go; fields++) {
-        const struct json_value *member = json_get(v, str_of(fields->json));
-        struct json_value zero = fields->zero == GO_TEXT     ? no_text
-                                 : fields->zero == GO_NUMBER ? no_number
-                                                             : json_null();
-
-        if (!member || member->kind == JSON_NULL)
-            json_set(&out, str_of(fields->go), zero, a);
-        else if (fields->fields)
-            json_set(&out, str_of(fields->go), go_struct(member, fields->fields, a), a);
-        else
-            json_set(&out, str_of(fields->go), *member, a);
-    }
-    return out;
-}
-
 /* --- checks ----------------------------------------------------------------------------------- */
 
 bool spot_check_name(const struct spot *s, enum name_format format)
@@ -311,6 +290,13 @@ bool spot_check_immutable_selector(const struct spot *s, const struct json_value
 bool spot_check_same(const struct spot *s, const struct json_value *old, const char *name)
 {
     struct spot child = spot_get(s, name);
+
+    return spot_check_immutable(&child, json_get(old, str_of(name)));
+}
+
+bool spot_check_same_text(const struct spot *s, const struct json_value *old, const char *name)
+{
+    struct spot child = spot_text(s, name);
 
     return spot_check_immutable(&child, json_get(old, str_of(name)));
 }

@@ -63,19 +63,6 @@ bool spot_too_many(const struct spot *s, size_t max);
 /* "Too long: may not be more than 10 bytes". */
 void spot_too_long(const struct spot *s, size_t max);
 
-/*
- * Some messages show an internal struct of upstream: Go's names of its fields, all of them, in
- * their order. An array of these ends with go NULL.
- */
-enum go_zero { GO_NULL, GO_TEXT, GO_NUMBER };
-struct go_field {
-    const char *go, *json;
-    enum go_zero zero;             /* what a missing field is shown as */
-    const struct go_field *fields; /* of a struct */
-};
-struct json_value go_struct(const struct json_value *v, const struct go_field *fields,
-                            struct arena *a);
-
 /* --- checks: true if the value is as it must be ----------------------------------------------- */
 
 bool spot_check_name(const struct spot *s, enum name_format format);
@@ -90,6 +77,8 @@ bool spot_check_immutable(const struct spot *s, const struct json_value *old);
 bool spot_check_immutable_selector(const struct spot *s, const struct json_value *old);
 /* The member of the same name of `old` must be equal. */
 bool spot_check_same(const struct spot *s, const struct json_value *old, const char *name);
+/* The same for a text, of which a missing one is shown as "". */
+bool spot_check_same_text(const struct spot *s, const struct json_value *old, const char *name);
 /* metav1.LabelSelector; a missing one is valid. */
 bool spot_check_selector(const struct spot *s);
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* apps: StatefulSets. */
+#include "apiserver/strategies/internal_form.h"
 #include "apiserver/strategies/pod_template.h"
+#include "apiserver/strategies/resource_names.h"
 #include "apiserver/strategies/strategies.h"
+#include "apiserver/strategies/volume_sources.h"
 #include "apiserver/strategies/workload_checks.h"
 
 /* --- defaults --------------------------------------------------------------------------------- */
@@ -81,20 +84,20 @@ static void prepare_update(struct json_value *object, const struct json_value *o
 
 /* --- validation ------------------------------------------------------------------------------- */
 
-static const struct go_field go_rolling[] = {
-    {"Partition", "partition", GO_NUMBER, NULL},
-    {"MaxUnavailable", "maxUnavailable", GO_NULL, NULL},
+static const struct internal_member rolling_form[] = {
+    {"Partition", "partition", NULL, "0"},
+    {"MaxUnavailable", "maxUnavailable", NULL, NULL},
     {0},
 };
-static const struct go_field go_strategy[] = {
-    {"Type", "type", GO_TEXT, NULL},
-    {"RollingUpdate", "rollingUpdate", GO_NULL, go_rolling},
+static const struct internal_member strategy_form[] = {
+    {"Type", "type", NULL, "\"\""},
+    {"RollingUpdate", "rollingUpdate", rolling_form, NULL},
     {0},
 };
 
-static void refuse(const struct spot *s, const struct go_field *fields, const char *text)
+static void refuse(const struct spot *s, const struct internal_member *fields, const char *text)
 {
-    struct json_value shown = go_struct(s->v, fields, s->errors->arena);
+    struct json_value shown = internal_form(s->v, fields, s->errors->arena);
     struct spot copy = *s;
 
     copy.v = &shown;
@@ -112,9 +115,9 @@ static void validate_update_strategy(const struct spot *spec)
         spot_required(&strategy, "");
     } else if (spot_is(&type, "OnDelete")) {
         if (spot_has(&rolling))
-            refuse(&rolling, go_rolling, "only allowed for updateStrategy 'RollingUpdate'");
+            refuse(&rolling, rolling_form, "only allowed for updateStrategy 'RollingUpdate'");
     } else if (!spot_is(&type, "RollingUpdate")) {
-        refuse(&strategy, go_strategy, "must be 'RollingUpdate' or 'OnDelete'");
+        refuse(&strategy, strategy_form, "must be 'RollingUpdate' or 'OnDelete'");
     } else if (spot_has(&rolling)) {
         spot_check_nonnegative(&partition);
     }
@@ -131,6 +134,18 @@ static void validate_retention(const struct spot *spec)
         return;
     spot_check_one_of(&deleted, policies);
     spot_check_one_of(&scaled, policies);
+}
+
+/* Claims do not change: only those of a new object are checked. */
+static void validate_claims(const struct spot *spec)
+{
+    struct spot claims = spot_get(spec, "volumeClaimTemplates");
+
+    for (size_t i = 0; i < spot_count(&claims); i++) {
+        struct spot claim = spot_item(&claims, i), inner = spot_get(&claim, "spec");
+
+        claim_spec_validate(inner.v, &inner.path, spec->errors);
+    }
 }
 
 /*
@@ -205,6 +220,8 @@ static void validate(const struct json_value *object, struct field_errors *error
         spot_invalid(&management, "must be 'OrderedReady' or 'Parallel'");
     validate_update_strategy(&spec);
     validate_retention(&spec);
+    if (object_is_new(object))
+        validate_claims(&spec);
     check_counters(&spec, (const char *const[]){"replicas", "minReadySeconds", NULL});
     start.v = json_get(ordinals.v, STR("start"));
     spot_check_nonnegative(&start);
@@ -264,7 +281,19 @@ static void validate_status(const struct json_value *object, const struct json_v
 
 static void warn(const struct json_value *object, struct buf *warnings, struct arena *a)
 {
-    (void)a;
+    struct json_items claims = json_items_at(object, "spec.volumeClaimTemplates");
+
+    for (size_t i = 0; i < claims.n; i++) {
+        struct json_value size =
+            json_text(json_text_at(&claims.v[i], "spec.resources.requests.storage"));
+        struct quantity q = quantity_at(&size, a);
+
+        if (quantity_milli_value(&q) % 1000 != 0)
+            buf_add_printf(warnings,
+                           "spec.volumeClaimTemplates[%zu].resources.requests[storage]: fractional "
+                           "byte value \"%.*s\" is invalid, must be an integer\n",
+                           i, STR_ARG(size.text));
+    }
     if (json_int_at(object, "spec.revisionHistoryLimit", 0) < 0)
         buf_add_cstr(warnings, "spec.revisionHistoryLimit: a negative value retains all historical "
                                "revisions; a value >= 0 is recommended\n");

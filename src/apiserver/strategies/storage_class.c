@@ -115,15 +115,22 @@ static void check_topologies(const struct spot *terms)
 {
     struct json_value none = json_text(STR(""));
     struct map seen = MAP_INIT;
+    size_t empty = 0;
 
     for (size_t i = 0; i < spot_count(terms); i++) {
         struct spot term = spot_item(terms, i);
         struct spot list = spot_get(&term, "matchLabelExpressions");
+        struct str key;
 
         check_term(&term);
         list.v = &none;
-        if (map_put(&seen, term_key(term.v, terms->errors->arena), terms->errors))
+        key = term_key(term.v, terms->errors->arena);
+        /* Upstream compares an empty term with as many empty ones as there are terms. */
+        if (map_put(&seen, key, terms->errors) && !str_empty(key))
             spot_duplicate(&list);
+        for (size_t j = 0; str_empty(key) && j < spot_count(terms) + empty; j++)
+            spot_duplicate(&list);
+        empty += str_empty(key);
     }
     map_release(&seen);
 }
@@ -152,12 +159,12 @@ static void validate_class(const struct json_value *object, struct field_errors 
 static void validate_class_update(const struct json_value *object, const struct json_value *old,
                                   struct field_errors *errors)
 {
-    static const char *const frozen[] = {"parameters", "provisioner", "reclaimPolicy",
-                                         "volumeBindingMode"};
+    static const char *const frozen[] = {"provisioner", "reclaimPolicy", "volumeBindingMode"};
     struct spot root = spot_root(object, errors);
 
+    spot_check_same(&root, old, "parameters");
     for (size_t i = 0; i < ARRAY_LEN(frozen); i++)
-        spot_check_same(&root, old, frozen[i]);
+        spot_check_same_text(&root, old, frozen[i]);
 }
 
 static void validate_attributes(const struct json_value *object, struct field_errors *errors)

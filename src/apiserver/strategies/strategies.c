@@ -27,6 +27,13 @@ static const struct strategy *const arrays[] = {
     ingress_strategies,
     network_policy_strategies,
     service_ip_strategies,
+    pod_group_strategies,
+    runtime_class_strategies,
+    csi_strategies,
+    autoscaler_strategies,
+    device_class_strategies,
+    resource_claim_strategies,
+    resource_slice_strategies,
     NULL,
 };
 /* clang-format on */

@@ -21,8 +21,7 @@ extern const struct strategy endpoint_strategies[];    /* endpoints, events */
 extern const struct strategy volume_strategies[];      /* persistent volumes and claims */
 extern const struct strategy definition_strategies[];  /* CustomResourceDefinition */
 extern const struct strategy replication_strategies[]; /* pod templates, replication controllers */
-extern const struct strategy
-    apps_strategies[]; /* Deployments, ReplicaSets, DaemonSets, ControllerRevisions */
+extern const struct strategy apps_strategies[];        /* Deployments, ReplicaSets, DaemonSets */
 extern const struct strategy stateful_set_strategies[];
 extern const struct strategy job_strategies[];
 extern const struct strategy cron_job_strategies[];
@@ -30,11 +29,17 @@ extern const struct strategy rbac_strategies[];         /* roles and bindings */
 extern const struct strategy scheduling_strategies[];   /* priority classes */
 extern const struct strategy policy_strategies[];       /* disruption budgets */
 extern const struct strategy coordination_strategies[]; /* leases */
-extern const struct strategy
-    storage_class_strategies[]; /* StorageClasses and VolumeAttributesClasses */
+extern const struct strategy storage_class_strategies[];
 extern const struct strategy endpoint_slice_strategies[];
 extern const struct strategy ingress_strategies[]; /* Ingresses and IngressClasses */
 extern const struct strategy network_policy_strategies[];
 extern const struct strategy service_ip_strategies[]; /* IPAddresses and ServiceCIDRs */
+extern const struct strategy pod_group_strategies[];  /* PodGroups and Workloads */
+extern const struct strategy runtime_class_strategies[];
+extern const struct strategy csi_strategies[]; /* drivers, nodes, capacities, attachments */
+extern const struct strategy autoscaler_strategies[];
+extern const struct strategy device_class_strategies[];   /* DeviceClasses and DeviceTaintRules */
+extern const struct strategy resource_claim_strategies[]; /* ResourceClaims and their templates */
+extern const struct strategy resource_slice_strategies[];
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "apiserver/strategies/workload_checks.h"
 
+#include "apiserver/strategies/internal_form.h"
+
 bool selector_parses(const struct json_value *selector)
 {
     struct arena a;
@@ -19,9 +21,15 @@ void check_template_labels(const struct spot *spec)
     struct spot metadata = spot_get(&template, "metadata");
     struct spot labels = spot_get(&metadata, "labels");
     const struct json_value *selector = json_get(spec->v, STR("selector"));
+    struct json_value shown;
 
-    if (!label_selector_matches(selector, labels.v))
-        spot_invalid(&labels, "`selector` does not match template `labels`");
+    if (label_selector_matches(selector, labels.v))
+        return;
+    if (labels.v) {
+        shown = internal_map(labels.v, spec->errors->arena);
+        labels.v = &shown;
+    }
+    spot_invalid(&labels, "`selector` does not match template `labels`");
 }
 
 void check_template_runs_forever(const struct spot *spec, const char *what)
