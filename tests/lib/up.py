@@ -52,7 +52,8 @@ class Up(Cluster):
         log = self._path("up.log")
         seen = os.path.getsize(log) if os.path.exists(log) else 0
         self.up = self.spawn("up", [*berth.command(), "up", "--kubeconfig", kubeconfig, *port,
-                                    *self.args], env=self.env or berth.environment())
+                                    *self.args],
+                             env={**(self.env or berth.environment()), "TMPDIR": self.dir})
         end = time.monotonic() + timeout
         while True:
             found = re.search(r"^API server: (https?://\S+)$", self.up.text()[seen:], re.M)
