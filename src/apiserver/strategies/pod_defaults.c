@@ -71,7 +71,7 @@ void resource_list_set_defaults(struct json_value *list, struct arena *a)
         round_quantity(&list->members[i].value, a);
 }
 
-void resource_requirements_set_defaults(struct json_value *requirements, struct arena *a)
+static void resource_requirements_set_defaults(struct json_value *requirements, struct arena *a)
 {
     resource_list_set_defaults(object_at(requirements, "limits"), a);
     resource_list_set_defaults(object_at(requirements, "requests"), a);

@@ -29,8 +29,6 @@ void warn_dns_label(struct str name, const char *what, struct buf *warnings, str
 
 /* Quantities of a list are rounded up to thousandths and written in their canonical form. */
 void resource_list_set_defaults(struct json_value *list, struct arena *a);
-/* {"limits":…,"requests":…} */
-void resource_requirements_set_defaults(struct json_value *requirements, struct arena *a);
 /* volumeMode and resources of a PersistentVolumeClaimSpec. */
 void claim_spec_set_defaults(struct json_value *spec, struct arena *a);
 /* Sets the member unless it has a text that is not empty. */

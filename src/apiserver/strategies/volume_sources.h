@@ -26,8 +26,5 @@ void claim_spec_validate(const struct json_value *spec, const struct field_path 
 /* accessModes of claims and volumes; what: "claims" is in the text for missing ones. */
 void access_modes_validate(const struct json_value *spec, const char *missing,
                            const struct field_path *path, struct field_errors *errors);
-/* A quantity above zero. */
-void positive_quantity_validate(const struct json_value *value, const struct field_path *path,
-                                struct field_errors *errors);
 
 #endif

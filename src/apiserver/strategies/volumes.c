@@ -12,8 +12,8 @@
 
 static const char *const volume_modes[] = {"Block", "Filesystem", NULL};
 
-void access_modes_validate(const struct json_value *spec, const char *missing,
-                           const struct field_path *path, struct field_errors *errors)
+static void check_access_modes(const struct json_value *spec, const char *missing,
+                               const struct field_path *path, struct field_errors *errors)
 {
     static const char *const modes[] = {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce",
                                         "ReadWriteOncePod", NULL};
@@ -35,8 +35,8 @@ void access_modes_validate(const struct json_value *spec, const char *missing,
                     "may not use ReadWriteOncePod with other access modes");
 }
 
-void positive_quantity_validate(const struct json_value *value, const struct field_path *path,
-                                struct field_errors *errors)
+static void check_positive(const struct json_value *value, const struct field_path *path,
+                           struct field_errors *errors)
 {
     struct quantity q = quantity_at(value, errors->arena);
     struct json_value text = json_text(quantity_text(&q, errors->arena));
@@ -112,11 +112,11 @@ void claim_spec_validate(const struct json_value *spec, const struct field_path 
         field_error_at(errors, FIELD_REQUIRED, path, "accessModes", NULL,
                        "at least 1 access mode is required");
     field_check_label_selector(errors, &selector, json_get(spec, STR("selector")));
-    access_modes_validate(spec, NULL, path, errors);
+    check_access_modes(spec, NULL, path, errors);
     if (!storage)
         field_error(errors, FIELD_REQUIRED, &at, NULL, "%s", "");
     else
-        positive_quantity_validate(storage, &at, errors);
+        check_positive(storage, &at, errors);
     for (size_t i = 0; i < ARRAY_LEN(classes); i++) {
         struct field_path class = field_child(path, classes[i]);
         struct str name = json_get_text(spec, str_of(classes[i]));
@@ -432,7 +432,7 @@ static void check_capacity(const struct json_value *spec, const struct field_pat
 
         if (quantity_value(&q) < 0)
             field_error(errors, FIELD_INVALID, &at, &value, "must be a valid resource quantity");
-        positive_quantity_validate(&capacity.v[i].value, &at, errors);
+        check_positive(&capacity.v[i].value, &at, errors);
     }
 }
 
@@ -461,7 +461,7 @@ static void validate_volume(const struct json_value *object, struct field_errors
     struct str reclaim = json_get_text(spec, STR("persistentVolumeReclaimPolicy"));
     struct str class_name = json_get_text(spec, STR("storageClassName"));
 
-    access_modes_validate(spec, "", &path, errors);
+    check_access_modes(spec, "", &path, errors);
     check_capacity(spec, &path, errors);
     if (!str_empty(reclaim))
         field_check_enum(errors, &policy, reclaim, policies);
