@@ -8,7 +8,7 @@
 
 /* Changes and writes per step: some milliseconds. */
 #define STEP_ITEMS   128
-/* Steps of control_plane_settle for each object in the cluster, and for a small one. */
+/* Of control_plane_settle: more than any cluster needs that comes to rest. */
 #define SETTLE_STEPS 100000
 
 /* A write of a component that waits, with its texts behind it. */

@@ -104,11 +104,14 @@ int control_plane_bootstrap(struct control_plane *plane, const struct bootstrap_
             .now = now,
             .arena = &a,
         };
+        /* Where the server listens may have changed. */
+        bool is_place = str_is(o->plural, "endpoints") || str_is(o->plural, "endpointslices");
         arena_reset(&a);
-        if (!request.resource || store_get(registry_store(reg), resource_stored(request.resource),
-                                           o->namespace, o->name))
+        if (!request.resource ||
+            (!is_place && store_get(registry_store(reg), resource_stored(request.resource),
+                                    o->namespace, o->name)))
             continue;
-        (void)registry_serve(reg, &request, &response);
+        (void)(is_place ? registry_import : registry_serve)(reg, &request, &response);
         if (response.status.code)
             r = err_set(reterr, -EPROTO, "%.*s %.*s: %.*s", STR_ARG(o->plural), STR_ARG(o->name),
                         STR_ARG(response.status.message));

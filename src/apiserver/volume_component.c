@@ -48,13 +48,26 @@ static void end(void *ctx)
     free(self);
 }
 
+/* Pods without volumes of claims and without devices are most, and of no interest. */
+static bool is_of_interest(const struct kind *kind, struct str text)
+{
+    static const struct str members[] = {STR_INIT("\"persistentVolumeClaim\""),
+                                         STR_INIT("\"ephemeral\""), STR_INIT("\"resourceClaims\"")};
+    if (kind->id != KIND_POD)
+        return controllers_read_kind(kind->id);
+    for (size_t i = 0; i < ARRAY_LEN(members); i++)
+        if (str_search(text, members[i]) < text.n)
+            return true;
+    return false;
+}
+
 static void changed(void *ctx, const struct store_event *event)
 {
     struct volume_controllers *self = ctx;
     const struct resource *r = event->after->resource;
     const struct kind *kind = kind_find_resource(r->group, r->plural);
     struct object *object;
-    if (!kind || !controllers_read_kind(kind->id))
+    if (!kind || !is_of_interest(kind, event->after->text))
         return;
     struct wire wire = {.kind = kind, .encoding = ENCODING_JSON};
     if (object_decode(&wire, event->after->text, &object, NULL) < 0)

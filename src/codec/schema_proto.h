@@ -23,4 +23,12 @@ int schema_proto_decode(const struct schema_type *types, const struct schema_typ
                         struct str bytes, struct arena *a, struct json_value *ret_value,
                         struct err *reterr) MUST_CHECK;
 
+/*
+ * Appends the bytes that Go's encoder writes for the object: fields in the order of their numbers,
+ * maps sorted by key, zero values of members that are no pointers. What the schema does not have is
+ * left out; a value of the wrong type counts as zero.
+ */
+void schema_proto_encode(const struct schema_type *types, const struct schema_type *type,
+                         const struct json_value *v, struct buf *out);
+
 #endif

@@ -47,6 +47,19 @@ kubernetes=$("$go" list -m -f '{{.Dir}}' k8s.io/kubernetes)
 "$tmp/schemadump" "$kubernetes/api/openapi-spec/v3" >"$tmp/schema_table.c"
 "$tmp/schemadump" -kinds "$kubernetes/api/openapi-spec/v3" >"$tmp/schema_kinds.h"
 
+set --
+for f in "$kubernetes"/api/openapi-spec/v3/*_openapi.json; do
+    case ${f##*/v3/} in
+        api__v1_* | apis__apps__v1_* | apis__auth*__v1_* | apis__autoscaling__v?_* | apis__batch__v1_* | \
+            apis__certificates.k8s.io__v1_* | apis__coordination.k8s.io__v1_* | apis__coordination.k8s.io__v1beta1_* | \
+            apis__discovery.k8s.io__v1_* | apis__events.k8s.io__v1_* | apis__networking.k8s.io__v1_* | \
+            apis__node.k8s.io__v1_* | apis__policy__v1_* | apis__rbac*__v1_* | apis__resource.k8s.io__v1_* | \
+            apis__resource.k8s.io__v1beta2_* | apis__scheduling.k8s.io__v1_* | apis__scheduling.k8s.io__v1alpha2_* | \
+            apis__storage.k8s.io__v1_* | apis__apiextensions.k8s.io__v1_*) set -- "$@" "$f" ;;
+    esac
+done
+python3 openapi_golden.py "$tmp/golden.new" "$@"
+
 mkdir "$tmp/golden.new/discovery"
 for v in api__v1 aggregated_v2 apis__apps__v1 apis__authentication.k8s.io__v1 apis__authorization.k8s.io__v1 \
     apis__autoscaling apis__autoscaling__v1 apis__autoscaling__v2 apis__batch__v1 apis__certificates.k8s.io__v1 \
@@ -59,7 +72,7 @@ for v in api__v1 aggregated_v2 apis__apps__v1 apis__authentication.k8s.io__v1 ap
 done
 
 if [ -n "$check" ]; then
-    for f in apply.json cbor.json strategic.json quantity.json selectors.json podrequests.json protofields.txt objects discovery tables validation; do
+    for f in apply.json cbor.json strategic.json quantity.json selectors.json podrequests.json protofields.txt objects discovery tables validation openapi_types.txt openapi_paths.txt; do
         diff -rq "$tmp/golden.new/$f" "$dir/$f" || exit 1
     done
     for f in schema_table.c schema_kinds.h; do

@@ -41,7 +41,7 @@ FOLDERS = ("api", "build", "cluster", "hack", "staging", "test", "third_party")
 # Admission that upstream's driver switches off.
 WITHOUT = ("ServiceAccount", "DefaultStorageClass", "DefaultTolerationSeconds",
            "StorageObjectInUseProtection")
-GROUP_TIMEOUT = 600
+GROUP_TIMEOUT = 300
 
 # What upstream's driver does before it runs the groups; WHAT selects one.
 DRIVER = r"""

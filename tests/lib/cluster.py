@@ -116,10 +116,10 @@ def tail(path, lines=30):
         return f"({e})\n"
 
 
-def programs():
-    """The folder with etcd, kube-apiserver, kubectl and kube-scheduler; builds them if needed."""
+def programs(*names):
+    """The folder with etcd, kube-apiserver, kubectl and kube-scheduler; builds these if needed."""
     script = os.path.join(HERE, "..", "kube", "build.sh")
-    built = subprocess.run([script], stdout=subprocess.PIPE, text=True)
+    built = subprocess.run([script, *names], stdout=subprocess.PIPE, text=True)
     if built.returncode != 0:
         raise ClusterError("tests/kube/build.sh failed")
     return built.stdout.strip()

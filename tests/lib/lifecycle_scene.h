@@ -163,14 +163,11 @@ static inline void scene_namespace(struct scene *s, const char *name, const char
     free(body);
 }
 
-/* changed: calls scene_changed with the scene. */
-static inline void scene_begin_with(struct scene *s, bool with_kubelets,
-                                    const struct lifecycle_options *more,
-                                    void (*changed)(void *ctx, const struct store_event *event))
+static inline void scene_begin(struct scene *s, bool with_kubelets)
 {
     *s = (struct scene){0};
-    struct registry_options registry = {.store = {.changed = changed, .ctx = s}, .seed = 1};
-    struct lifecycle_options options = *more;
+    struct registry_options registry = {.store = {.changed = scene_changed, .ctx = s}, .seed = 1};
+    struct lifecycle_options options = {.root_ca = STR("PEM")};
     kit_init(&s->kit, &registry);
     options.writer = (struct writer){s, scene_lifecycle_write};
     options.store = registry_store(s->kit.reg);
@@ -184,12 +181,6 @@ static inline void scene_begin_with(struct scene *s, bool with_kubelets,
     scene_run_for(s, NSEC_PER_SEC);
 }
 
-static inline void scene_begin(struct scene *s, bool with_kubelets)
-{
-    struct lifecycle_options options = {.root_ca = STR("PEM")};
-    scene_begin_with(s, with_kubelets, &options, scene_changed);
-}
-
 static inline void scene_end(struct scene *s)
 {
     for (size_t i = 0; i < s->writes.n; i++) {
@@ -200,19 +191,6 @@ static inline void scene_end(struct scene *s)
     s->l = lifecycle_free(s->l);
     s->k = kubelets_free(s->k);
     kit_free(&s->kit);
-}
-
-/* Kubelets find their pods by a field of the revision: skips without it. */
-static inline void scene_need_pod_fields(struct scene *s)
-{
-    assert_int_equal(kit_serve(&s->kit, API_CREATE, "pods", NULL,
-                               "{'metadata':{'name':'probe'},'spec':{'nodeName':'probe',"
-                               "'containers':[{'name':'c','image':'i'}]}}"),
-                     201);
-    bool kept = !str_empty(revision_field(s->kit.response.object, STR("spec.nodeName")));
-    kit_serve(&s->kit, API_DELETE, "pods", "probe", "{'gracePeriodSeconds':0}");
-    if (!kept)
-        skip();
 }
 
 /* The status must be below 300. */

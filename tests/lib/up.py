@@ -34,7 +34,7 @@ class Up(Cluster):
 
     def start(self, timeout=60):
         """Starts it. Returns when the API server is ready."""
-        self.bin = self.bin or programs()
+        self.bin = self.bin or programs("kubectl")
         if self.dir is None:
             self.dir = tempfile.mkdtemp(prefix="berth-up-")
             atexit.register(self.stop)

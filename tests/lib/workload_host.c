@@ -213,35 +213,9 @@ static void add_load(struct host *h, struct str node, int by)
         h->load[i] += (size_t)by;
 }
 
-/* With the field that kubelets read, if the registry does not index it. */
-static struct revision *with_node(struct revision *rev)
-{
-    struct json_value tree;
-    struct arena a;
-    if (!rev || rev->n_fields || !str_is(rev->resource->plural, "pods"))
-        return rev ? revision_ref(rev) : NULL;
-    arena_init(&a, 0);
-    if (json_parse(rev->text, 0, &a, &tree, NULL) < 0)
-        abort();
-    struct store_pair field = {STR("spec.nodeName"), json_text_at(&tree, "spec.nodeName")};
-    struct revision *copy = revision_new(&(struct revision_source){.resource = rev->resource,
-                                                                   .namespace = rev->namespace,
-                                                                   .name = rev->name,
-                                                                   .version = rev->version,
-                                                                   .text = rev->text,
-                                                                   .labels = rev->labels,
-                                                                   .n_labels = rev->n_labels,
-                                                                   .fields = &field,
-                                                                   .n_fields = 1});
-    arena_release(&a);
-    return copy;
-}
-
-static void changed(void *ctx, const struct store_event *from)
+static void changed(void *ctx, const struct store_event *event)
 {
     struct host *h = ctx;
-    struct store_event seen = {from->change, with_node(from->before), with_node(from->after)};
-    const struct store_event *event = &seen;
     const struct resource *r = event->after->resource;
     if (h->trace)
         fprintf(stderr, "%lld %s %.*s %.*s\n", (long long)((h->now / NSEC_PER_MSEC) % 100000000),
@@ -264,8 +238,6 @@ static void changed(void *ctx, const struct store_event *from)
     kubelets_changed(h->k, event);
     if (h->observe)
         h->observe(h, event);
-    revision_unref(seen.before);
-    revision_unref(seen.after);
 }
 
 void host_begin(struct host *h)

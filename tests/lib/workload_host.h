@@ -4,7 +4,8 @@
  *
  * Purpose:   a cluster without I/O: requests of clients, a scheduler that binds every pod to the
  *            first node that its affinity and the number of pods allow, time that a test moves.
- *            Faults are drawn from a generator: writes that fail, answers that are lost.
+ *            Faults are drawn from a generator: writes that fail, answers that are lost. With
+ *            HOST_TRACE in the environment, changes and writes are printed.
  * Ownership: host_end releases everything. Trees live until then.
  * Threading: one thread.
  */

@@ -133,6 +133,11 @@ static void paths(void **state)
         {"GET", "/openid/v1/jwks", 200, "\"crv\":\"P-256\""},
         {"GET", "/api/v1/componentstatuses", 200, "\"scheduler\""},
         {"GET", "/", 200, "\"/apis\""},
+        {"GET", "/openapi/v2", 200, "\"swagger\""},
+        {"GET", "/openapi/v3", 200, "\"serverRelativeURL\""},
+        {"GET", "/openapi/v3/apis/apps/v1", 200, "io.k8s.api.apps.v1.Deployment"},
+        {"GET", "/openapi/v3/apis/none/v1", 404, "404 page not found"},
+        {"GET", "/openapi/v3/apis", 404, "404 page not found"},
     };
     struct api_world w;
 

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "apiserver/nodes.h"
-#include "apiserver/strategies/strategy.h"
 #include "base/time.h"
 
 #define START (1700000000 * NSEC_PER_SEC)
@@ -113,14 +112,6 @@ static void write_object(struct scene *s, enum api_verb verb, const char *subres
     if (response.status.code)
         fail_msg("%d %.*s", code, STR_ARG(response.status.message));
     registry_response_release(&response);
-}
-
-/* Pods are served without their strategy until it is there: kubelets need its fields. */
-static void need_pod_strategy(void)
-{
-    static const struct resource pods = {.plural = STR_INIT("pods")};
-    if (!strategy_find(&pods))
-        skip();
 }
 
 static void need_account(struct scene *s)
@@ -228,7 +219,6 @@ static void test_templates(void **state UNUSED)
 /* A pod that a scheduler has bound runs, and goes within its grace period. */
 static void test_pod_runs(void **state UNUSED)
 {
-    need_pod_strategy();
     struct scene s;
     open_scene(&s, NULL);
     add_nodes(&s, 2, NULL);
@@ -286,7 +276,6 @@ static void test_aggregation(void **state UNUSED)
 /* What a control plane had on disk is there again, and its pods go on. */
 static void test_disk(void **state UNUSED)
 {
-    need_pod_strategy();
     char dir[] = "/tmp/berth-control-plane-XXXXXX";
     struct scene s;
     struct err err;

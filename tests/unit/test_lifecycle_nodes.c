@@ -151,7 +151,6 @@ static void test_evictions(void **state UNUSED)
 {
     struct scene s;
     begin(&s);
-    scene_need_pod_fields(&s);
     add_pod(&s, "short", "n1", TOLERATES(",'tolerationSeconds':30"));
     add_pod(&s, "usual", "n1", "");
     add_pod(&s, "ever", "n1", TOLERATES(""));
@@ -184,7 +183,6 @@ static void test_cancelled(void **state UNUSED)
 {
     struct scene s;
     begin(&s);
-    scene_need_pod_fields(&s);
     add_pod(&s, "p", "n1", TOLERATES(",'tolerationSeconds':30"));
     scene_run_for(&s, SECONDS(5));
     kill_node(&s, "n1", true);
@@ -207,7 +205,6 @@ static void test_deleted_node(void **state UNUSED)
 {
     struct scene s;
     begin(&s);
-    scene_need_pod_fields(&s);
     add_pod(&s, "a", "n1", "");
     add_pod(&s, "b", "n2", "");
     scene_run_for(&s, SECONDS(5));
@@ -228,7 +225,6 @@ static void test_out_of_service(void **state UNUSED)
 {
     struct scene s;
     begin(&s);
-    scene_need_pod_fields(&s);
     add_pod(&s, "a", "n1", TOLERATES(""));
     scene_run_for(&s, SECONDS(5));
     kill_node(&s, "n1", true);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Usage of quotas, and aggregated ClusterRoles. */
+/* Usage of quotas. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "apiserver/access/rbac.h"
 #include "lifecycle_scene.h"
 
 static void add_pod(struct scene *s, const char *name, const char *cpu)
@@ -62,51 +61,10 @@ static void test_usage(void **state UNUSED)
     scene_end(&s);
 }
 
-/* --- roles ------------------------------------------------------------------------------------ */
-
-static struct rbac *rbac;
-
-static bool stale_role(void *ctx UNUSED, struct arena *a, struct str *ret_name,
-                       struct str *ret_rules)
-{
-    return rbac_stale_role(rbac, a, ret_name, ret_rules);
-}
-
-static void both_changed(void *ctx, const struct store_event *event)
-{
-    rbac_changed(rbac, event);
-    scene_changed(ctx, event);
-}
-
-#define ROLES "clusterroles.rbac.authorization.k8s.io"
-
-static void test_roles(void **state UNUSED)
-{
-    struct scene s;
-    rbac = rbac_new();
-    scene_begin_with(&s, false, &(struct lifecycle_options){.stale_role = stale_role},
-                     both_changed);
-    scene_do(&s, API_CREATE, ROLES, NULL,
-             "{'metadata':{'name':'sum'},'aggregationRule':{'clusterRoleSelectors':[{'matchLabels':"
-             "{'to':'sum'}}]},'rules':[]}");
-    scene_do(&s, API_CREATE, ROLES, NULL,
-             "{'metadata':{'name':'part','labels':{'to':'sum'}},'rules':[{'apiGroups':[''],"
-             "'resources':['pods'],'verbs':['get']}]}");
-    scene_run_for(&s, NSEC_PER_SEC);
-    assert_string_equal(scene_at(&s, ROLES, "sum", "rules"),
-                        "[{\"verbs\":[\"get\"],\"apiGroups\":[\"\"],\"resources\":[\"pods\"]}]");
-    scene_do(&s, API_DELETE, ROLES, "part", NULL);
-    scene_run_for(&s, NSEC_PER_SEC);
-    assert_string_equal(scene_at(&s, ROLES, "sum", "rules"), "[]");
-    scene_end(&s);
-    rbac = rbac_free(rbac);
-}
-
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_usage),
-        cmocka_unit_test(test_roles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -337,6 +337,7 @@ static struct resource make_resource(struct definition *d, const struct json_val
         .categories = text_list(names, "categories", &d->arena),
         .stored = d->stored,
         .custom = custom,
+        .schema = schema,
     };
 
     if (schema && !json_bool_at(&d->tree, "spec.preserveUnknownFields", false))
@@ -360,6 +361,7 @@ static void unserve(struct customs *cs, const struct definition *d, struct str v
     r.custom = &no_longer;
     r.columns = NULL;
     r.n_columns = 0;
+    r.schema = NULL;
     resources_remove(cs->resources, resources_add(cs->resources, &r));
 }
 

@@ -45,6 +45,8 @@ static void on_flush(struct loop_task *task)
 void api_server_changed(struct api_server *s, const struct store_event *event)
 {
     s->dirty = true;
+    if (str_is(event->after->resource->plural, "customresourcedefinitions"))
+        openapi_forget(s);
     watches_changed(s->watches, event->after->resource);
     server_flush_soon(s);
 }
@@ -153,6 +155,7 @@ struct api_server *api_server_free(struct api_server *s)
     http_server_free(s->http);
     metrics_free(s->own_metrics);
     map_release(&s->tokens);
+    openapi_forget(s);
     arena_release(&s->kept);
     free(s);
     return NULL;

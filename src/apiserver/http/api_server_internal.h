@@ -70,7 +70,8 @@ struct api_server {
     struct watches *watches;
     struct metrics *metrics, *own_metrics;
     struct metric_family *families[8];
-    struct map tokens; /* token → struct api_token */
+    struct map tokens;    /* token → struct api_token */
+    struct map documents; /* of OpenAPI, by path */
 };
 
 /* --- api_server.c ----------------------------------------------------------------------------- */
@@ -141,6 +142,13 @@ void call_serve_body(struct call *c);
 
 /* Everything that is no resource. */
 void call_page(struct call *c);
+
+/* --- openapi_pages.c -------------------------------------------------------------------------- */
+
+/* path: behind /openapi/. */
+void call_openapi(struct call *c, struct str path);
+/* A CustomResourceDefinition has changed. */
+void openapi_forget(struct api_server *s);
 
 /* --- virtual.c -------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Everything that is no resource: discovery, health, version, metrics, keys of tokens. */
 #include "apiserver/http/api_server_internal.h"
+#include "apiserver/openapi/openapi.h"
 #include "apiserver/types/discovery.h"
 #include "net/media_type.h"
 
@@ -148,6 +149,53 @@ static void serve_group(struct call *c, struct str group, struct str version)
         call_refuse_page(c);
 }
 
+/* --- OpenAPI ---------------------------------------------------------------------------------- */
+
+static void serve_openapi_v2(struct call *c)
+{
+    struct media_choice choice;
+
+    if (!negotiate(c, &choice))
+        return;
+    openapi_v2(c->server->resources, &c->body);
+    answer_tagged(c, JSON_TYPE);
+}
+
+static void serve_openapi_v3(struct call *c)
+{
+    struct media_choice choice;
+
+    if (!negotiate(c, &choice))
+        return;
+    openapi_v3_index(c->server->resources, &c->body);
+    answer_tagged(c, JSON_TYPE);
+}
+
+/* /openapi/v3/api/VERSION, /openapi/v3/apis/GROUP/VERSION */
+static bool serve_openapi_path(struct call *c, struct str path)
+{
+    struct str core = STR("/openapi/v3/api/"), named = STR("/openapi/v3/apis/");
+    struct str group = STR(""), version;
+    struct media_choice choice;
+
+    if (str_starts(path, core)) {
+        version = str_slice(path, core.n, path.n);
+    } else if (str_starts(path, named)) {
+        version = str_slice(path, named.n, path.n);
+        if (!str_split(&version, '/', &group) || !version.p)
+            return false;
+    } else {
+        return false;
+    }
+    if (!negotiate(c, &choice))
+        return true;
+    if (openapi_v3(c->server->resources, group, version, &c->body))
+        answer_tagged(c, JSON_TYPE);
+    else
+        call_refuse_page(c);
+    return true;
+}
+
 /* --- other pages ------------------------------------------------------------------------------ */
 
 static void serve_version(struct call *c)
@@ -214,15 +262,21 @@ static const struct page {
     const char *path;
     void (*serve)(struct call *c);
 } pages[] = {
-    {"/", serve_index},          {"/.well-known/openid-configuration", serve_openid},
-    {"/api", serve_core},        {"/apis", serve_all},
-    {"/metrics", serve_metrics}, {"/openid/v1/jwks", serve_keys},
+    {"/", serve_index},
+    {"/.well-known/openid-configuration", serve_openid},
+    {"/api", serve_core},
+    {"/apis", serve_all},
+    {"/metrics", serve_metrics},
+    {"/openapi/v2", serve_openapi_v2},
+    {"/openapi/v3", serve_openapi_v3},
+    {"/openid/v1/jwks", serve_keys},
     {"/version", serve_version},
 };
 
 static void serve_index(struct call *c)
 {
-    static const char *const more[] = {"/api/v1", "/healthz", "/livez", "/readyz"};
+    static const char *const more[] = {"/api/v1",     "/healthz",    "/livez",
+                                       "/openapi/v2", "/openapi/v3", "/readyz"};
     const char *before = "";
 
     buf_add_cstr(&c->body, "{\n  \"paths\": [");
@@ -247,6 +301,16 @@ static bool serve_health_path(struct call *c, struct str path)
         }
     }
     return false;
+}
+
+static bool serve_openapi_path(struct call *c, struct str path)
+{
+    struct str prefix = STR("/openapi/");
+
+    if (!str_starts(path, prefix))
+        return false;
+    call_openapi(c, str_slice(path, prefix.n, path.n));
+    return true;
 }
 
 static bool serve_group_path(struct call *c, struct str path)
@@ -284,6 +348,6 @@ void call_page(struct call *c)
             pages[i].serve(c);
             return;
         }
-    if (!serve_health_path(c, path) && !serve_group_path(c, path))
+    if (!serve_health_path(c, path) && !serve_group_path(c, path) && !serve_openapi_path(c, path))
         call_refuse_page(c);
 }

@@ -308,6 +308,7 @@ struct kubelets *kubelets_free(struct kubelets *k)
 {
     if (!k)
         return NULL;
+    heap_release(&k->timers); /* while what is in it exists */
     for (size_t i = k->queue_at; i < k->queue.n; i++) {
         struct actor *actor = k->queue.v[i];
         actor->queued = false;
@@ -337,7 +338,6 @@ struct kubelets *kubelets_free(struct kubelets *k)
     map_release(&k->pods);
     map_release(&k->nodes);
     vec_release(&k->queue);
-    heap_release(&k->timers);
     arena_release(&k->scratch);
     buf_release(&k->body);
     free(k);

@@ -27,7 +27,6 @@ static const struct task_type {
     [TASK_TERMINATED] = {terminated_sync, NULL},
     [TASK_SERVICE] = {service_sync, service_free},
     [TASK_QUOTA] = {quota_sync, NULL},
-    [TASK_ROLES] = {roles_sync, free_state},
 };
 
 static struct task *task_of(struct work *work)
@@ -129,7 +128,6 @@ struct lifecycle *lifecycle_new(const struct lifecycle_options *options)
         .slices = named(rs, "discovery.k8s.io", "endpointslices"),
         .quotas = named(rs, "", "resourcequotas"),
         .claims = named(rs, "", "persistentvolumeclaims"),
-        .cluster_roles = named(rs, "rbac.authorization.k8s.io", "clusterroles"),
     };
     work_queue_init(&l->queue, &queue);
     event_recorder_init(&l->events, &l->queue);
@@ -160,7 +158,7 @@ void lifecycle_changed(struct lifecycle *l, const struct store_event *event)
     static void (*const controllers[])(struct lifecycle *, const struct store_event *,
                                        const struct life_view *) = {
         pods_changed,  gc_changed,     namespace_changed, accounts_changed, budgets_changed,
-        nodes_changed, pod_gc_changed, services_changed,  quotas_changed,   roles_changed,
+        nodes_changed, pod_gc_changed, services_changed,  quotas_changed,
     };
     struct life_view view = life_view(event->after);
     arena_reset(&l->scratch);

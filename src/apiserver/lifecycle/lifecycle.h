@@ -4,11 +4,10 @@
  *
  * Purpose:   garbage collection in all modes, deletion of namespaces, service accounts and root
  *            CA, disruption budgets, health and taints of nodes with evictions, pods that no
- *            kubelet removes, Endpoints and EndpointSlices, usage of quotas, aggregated
- *            ClusterRoles. A state machine: changes and
- *            answers in, writes out, time is an argument. Controllers read the current objects from
- *            the store and keep indexes of their own, so that a change costs work in proportion to
- *            what it concerns.
+ *            kubelet removes, Endpoints and EndpointSlices, usage of quotas. A state machine:
+ *            changes and answers in, writes out, time is an argument. Controllers read the current
+ *            objects from the store and keep indexes of their own, so that a change costs work in
+ *            proportion to what it concerns.
  * Ownership: the store, the resources and the texts of the options are borrowed. Writes are
  *            borrowed for the call.
  * Threading: one thread.
@@ -22,7 +21,6 @@
 
 #include "apiserver/controllers/writer.h"
 #include "apiserver/store/store.h"
-#include "base/arena.h"
 
 struct lifecycle;
 
@@ -31,13 +29,6 @@ struct lifecycle_options {
     struct store *store; /* is read only */
     const struct resources *resources;
     struct str root_ca; /* PEM, for the ConfigMaps kube-root-ca.crt; empty: none are made */
-    /*
-     * The first ClusterRole whose stored rules are not those of its aggregationRule, and these
-     * rules as JSON (rbac_stale_role of access/rbac.h). It must have seen the changes that this
-     * module has seen. NULL: rules are not written.
-     */
-    bool (*stale_role)(void *ctx, struct arena *a, struct str *ret_name, struct str *ret_rules);
-    void *stale_role_ctx;
 };
 
 struct lifecycle *lifecycle_new(const struct lifecycle_options *options)

@@ -32,7 +32,6 @@ enum task_kind {
     TASK_TERMINATED,  /* pods that have ended */
     TASK_SERVICE,
     TASK_QUOTA,
-    TASK_ROLES, /* all ClusterRoles that are aggregated */
     N_TASK_KINDS,
 };
 
@@ -53,7 +52,7 @@ struct named_task {
 struct lifecycle_resources {
     const struct resource *pods, *nodes, *namespaces, *service_accounts, *config_maps, *secrets;
     const struct resource *events, *budgets, *replica_sets, *deployments, *leases;
-    const struct resource *services, *endpoints, *slices, *quotas, *claims, *cluster_roles;
+    const struct resource *services, *endpoints, *slices, *quotas, *claims;
 };
 
 struct lifecycle {
@@ -195,9 +194,5 @@ void service_free(struct lifecycle *l, void *state);
 void quotas_changed(struct lifecycle *l, const struct store_event *event,
                     const struct life_view *view);
 void quota_sync(struct lifecycle *l, struct task *task);
-
-void roles_changed(struct lifecycle *l, const struct store_event *event,
-                   const struct life_view *view);
-void roles_sync(struct lifecycle *l, struct task *task);
 
 #endif

@@ -112,7 +112,7 @@ static struct strategic_level level_of(const struct strategic *m, const struct s
 static int find_list(const struct strategic *m, const struct strategic_level *level, struct str key,
                      struct strategic_list *ret_how)
 {
-    const struct schema_field *f;
+    const struct schema_field *f = NULL;
     int r = find_field(m, level, key, &f);
 
     if (r < 0)
@@ -195,8 +195,8 @@ static int set_order(const struct strategic *m, const struct strategic_level *le
 {
     struct json_member directive = patch->members[i];
     const struct json_value *target, *list;
-    struct strategic_list how;
-    struct json_value merged;
+    struct strategic_list how = {0};
+    struct json_value merged = {0};
     struct str key;
     int r;
 
@@ -230,9 +230,9 @@ static int merge_both(const struct strategic *m, const struct strategic_level *l
                       struct json_value *ret_value)
 {
     const struct json_value *patch = &p->value;
-    const struct schema_field *f;
+    const struct schema_field *f = NULL;
     struct strategic_level child;
-    struct strategic_list how;
+    struct strategic_list how = {0};
     int r;
 
     if (patch->kind == JSON_ARRAY) {
@@ -256,7 +256,7 @@ static int merge_member(const struct strategic *m, const struct strategic_level 
 {
     bool removes = str_starts(p->key, STR(DELETE_FROM));
     struct str key = p->key;
-    struct json_value *there, merged;
+    struct json_value *there, merged = {0};
     bool both;
     int r;
 
@@ -313,7 +313,7 @@ int strategic_patch(const struct schema_type *types, const struct schema_type *t
 {
     struct strategic m = {types, a, reterr};
     struct strategic_level level = {.type = type};
-    struct json_value value;
+    struct json_value value = {0};
     int r = strategic_merge_object(&m, &level, target, patch, &value);
 
     if (r == 0)

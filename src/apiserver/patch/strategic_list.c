@@ -326,7 +326,7 @@ static int merge_objects(const struct strategic *m, const struct strategic_list 
                          struct json_value *ret_value)
 {
     struct json_value plain = empty_list(m, patch->n), removed = empty_list(m, patch->n);
-    struct json_value before, merged;
+    struct json_value before, merged = {0};
     bool replace = false;
     int r;
 
@@ -351,8 +351,8 @@ int strategic_merge_list(const struct strategic *m, const struct strategic_list 
                          const struct json_value *target, const struct json_value *patch,
                          struct json_value *ret_value)
 {
-    struct json_value merged;
-    enum json_kind kind;
+    struct json_value merged = {0};
+    enum json_kind kind = JSON_NULL;
     int r;
 
     if (!how->merge && !how->removes) {
@@ -433,8 +433,8 @@ int strategic_order_list(const struct strategic *m, const struct strategic_list 
                          const struct json_value *order, struct json_value *ret_value)
 {
     const struct json_value none = {.kind = JSON_ARRAY};
-    struct json_value merged;
-    enum json_kind kind;
+    struct json_value merged = {0};
+    enum json_kind kind = JSON_NULL;
     int r;
 
     r = check_order(m, how->key, patch ? patch : &none, order);

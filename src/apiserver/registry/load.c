@@ -37,6 +37,9 @@ static int import(struct op *op)
     op_to_stored(op, object);
     if (op->strategy && op->strategy->set_defaults)
         op->strategy->set_defaults(object, op->a);
+    /* Without a status it begins as a new object does. */
+    if (!json_get(object, STR("status")) && op->strategy && op->strategy->prepare_create)
+        op->strategy->prepare_create(object, op->a);
     meta = meta_of(object, op->a);
     json_remove(meta, STR("selfLink"));
     if (str_empty(object_name(object)))

@@ -14,6 +14,10 @@
 extern const struct strategy pod_strategies[];
 extern const struct strategy config_strategies[]; /* config maps, secrets, service accounts */
 extern const struct strategy namespace_strategies[];
+extern const struct strategy node_strategies[];
+extern const struct strategy quota_strategies[]; /* limit ranges, resource quotas */
+extern const struct strategy service_strategies[];
+extern const struct strategy endpoint_strategies[];    /* endpoints, events */
 extern const struct strategy volume_strategies[];      /* persistent volumes and claims */
 extern const struct strategy definition_strategies[];  /* CustomResourceDefinition */
 extern const struct strategy replication_strategies[]; /* pod templates, replication controllers */

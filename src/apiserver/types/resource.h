@@ -43,6 +43,8 @@ struct printer_column {
     int32_t priority; /* 0: always shown; else with -o wide */
 };
 
+struct json_value;
+
 struct resource {
     struct str group, version; /* "apps", "v1"; the core group is "" */
     struct str api_version;    /* "apps/v1", "v1" */
@@ -62,6 +64,7 @@ struct resource {
     const void *custom;                   /* of a custom resource: struct custom_resource */
     const struct printer_column *columns; /* of a custom resource, behind the name */
     size_t n_columns;
+    const struct json_value *schema; /* of a custom resource: openAPIV3Schema; NULL: none */
 };
 
 static inline const struct resource *resource_stored(const struct resource *r)

@@ -15,7 +15,9 @@
  * kube-controller-manager made is recognized by its template, so that a cluster that is imported
  * does not roll out anew.
  *
- * Pods of a ReplicaSet are not deleted by their owners' deletion: the garbage collector does that.
+ * The members of a workload that was deleted are left to the garbage collector. An answer has a
+ * code and no text: messages about refused creations say no more than that. CronJobs: see cron.h
+ * for time zones.
  */
 #ifndef BERTH_APISERVER_WORKLOADS_WORKLOADS_H
 #define BERTH_APISERVER_WORKLOADS_WORKLOADS_H

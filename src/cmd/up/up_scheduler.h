@@ -21,7 +21,7 @@ struct up_scheduler_options {
     const char *config_file;   /* "": none */
     const char *feature_gates; /* "": none */
     const struct plugin_flags *plugins;
-    /* up_scheduler_stop has finished, or the scheduler has ended by itself: `why`. */
+    /* up_scheduler_stop has finished. */
     void (*on_stopped)(void *ctx);
     void *ctx;
 };

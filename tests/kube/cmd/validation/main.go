@@ -198,7 +198,16 @@ func (o *output) mutate(s subject, base []byte, warnings []string, m mutation) {
 	if !ok {
 		return
 	}
-	if _, ok = s.decode(text); !ok {
+	decoded, ok := s.decode(text)
+	if !ok {
+		return
+	}
+	// Upstream's registry checks the names of events, not their strategy.
+	if s.gvk.Kind == "Event" && strings.HasPrefix(m.path, "/metadata") {
+		return
+	}
+	// Some kinds get a random name.
+	if m, err := meta.Accessor(decoded); err != nil || m.GetName() == "" {
 		return
 	}
 	r := result{Path: m.path, Value: m.value}
