@@ -41,7 +41,7 @@ static void begin(struct scene *s)
 static void add_service(struct scene *s, const char *spec)
 {
     char *body = xasprintf("{'metadata':{'name':'web','labels':{'team':'a'}},'spec':{'selector':{"
-                           "'app':'web'},'clusterIP':'10.96.0.7','clusterIPs':['10.96.0.7'],%s}}",
+                           "'app':'web'},'clusterIP':'10.0.0.7','clusterIPs':['10.0.0.7'],%s}}",
                            spec);
     scene_do(s, API_CREATE, "services", NULL, body);
     free(body);
@@ -214,7 +214,7 @@ static void test_kinds(void **state UNUSED)
              "{'metadata':{'name':'web'},'subsets':[{'addresses':[{'ip':'1.2.3.4'}]}]}");
     scene_do(
         &s, API_CREATE, "services", NULL,
-        "{'metadata':{'name':'web'},'spec':{'clusterIP':'10.96.0.7','clusterIPs':['10.96.0.7'],"
+        "{'metadata':{'name':'web'},'spec':{'clusterIP':'10.0.0.7','clusterIPs':['10.0.0.7'],"
         "'ports':[{'port':80}]}}");
     scene_run_for(&s, NSEC_PER_SEC);
     assert_string_equal(endpoints(&s), " 1.2.3.4 /");

@@ -30,20 +30,20 @@ static bool is_quota_hugepages(struct str name)
     return resource_name_is_hugepages(name) || str_starts(name, STR("requests.hugepages-"));
 }
 
-static bool is_native(struct str name)
+bool resource_name_is_native(struct str name)
 {
     return !has_slash(name) || str_search(name, STR("kubernetes.io/")) < name.n;
 }
 
-static bool is_extended(struct str name, struct arena *a)
+bool resource_name_is_extended(struct str name, struct arena *a)
 {
-    return !is_native(name) && !str_starts(name, STR("requests.")) &&
+    return !resource_name_is_native(name) && !str_starts(name, STR("requests.")) &&
            name_valid(arena_printf(a, "requests.%.*s", STR_ARG(name)), NAME_QUALIFIED);
 }
 
 bool resource_name_overcommits(struct str name)
 {
-    return is_native(name) && !resource_name_is_hugepages(name);
+    return resource_name_is_native(name) && !resource_name_is_hugepages(name);
 }
 
 bool resource_name_is_standard_quota(struct str name)
@@ -53,7 +53,7 @@ bool resource_name_is_standard_quota(struct str name)
 
 static bool is_integer(struct str name, struct arena *a)
 {
-    return text_is_one_of(name, counted) || is_extended(name, a);
+    return text_is_one_of(name, counted) || resource_name_is_extended(name, a);
 }
 
 static bool refuse(struct field_errors *errors, const struct field_path *path, struct str name,
@@ -83,7 +83,7 @@ bool field_check_container_resource_name(struct field_errors *errors, const stru
     if (!has_slash(name)) {
         if (!text_is_one_of(name, of_containers) && !resource_name_is_hugepages(name))
             return refuse(errors, path, name, "must be a standard resource for containers");
-    } else if (!is_native(name) && !is_extended(name, errors->arena)) {
+    } else if (!resource_name_is_native(name) && !resource_name_is_extended(name, errors->arena)) {
         return refuse(errors, path, name, "doesn't follow extended resource name standard");
     }
     return valid;
@@ -109,8 +109,8 @@ struct quantity quantity_at(const struct json_value *value, struct arena *a)
     return q;
 }
 
-static bool check_nonnegative(struct field_errors *errors, const struct field_path *path,
-                              const struct json_value *value)
+bool field_check_nonnegative_quantity(struct field_errors *errors, const struct field_path *path,
+                                      const struct json_value *value)
 {
     struct quantity q = quantity_at(value, errors->arena);
     struct json_value text = json_text(quantity_text(&q, errors->arena));
@@ -127,7 +127,7 @@ void field_check_resource_quantity(struct field_errors *errors, const struct fie
     struct quantity q = quantity_at(value, errors->arena);
     struct json_value text = json_text(quantity_text(&q, errors->arena));
 
-    check_nonnegative(errors, path, value);
+    field_check_nonnegative_quantity(errors, path, value);
     if (is_integer(name, errors->arena) && quantity_milli_value(&q) % 1000 != 0)
         field_error(errors, FIELD_INVALID, path, &text, "must be an integer");
 }

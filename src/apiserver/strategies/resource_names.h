@@ -23,10 +23,15 @@ bool field_check_quota_resource_name(struct field_errors *errors, const struct f
 /* Not negative, and whole for what is counted (upstream: ValidateResourceQuantityValue). */
 void field_check_resource_quantity(struct field_errors *errors, const struct field_path *path,
                                    struct str name, const struct json_value *value);
+/* "must be greater than or equal to 0" */
+bool field_check_nonnegative_quantity(struct field_errors *errors, const struct field_path *path,
+                                      const struct json_value *value);
 
 /* The quantity of a text or number; 0 if it is none. */
 struct quantity quantity_at(const struct json_value *value, struct arena *a);
 
+bool resource_name_is_native(struct str name);
+bool resource_name_is_extended(struct str name, struct arena *a);
 bool resource_name_is_hugepages(struct str name);
 /* Requests may be below limits. */
 bool resource_name_overcommits(struct str name);
