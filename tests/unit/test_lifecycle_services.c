@@ -212,10 +212,9 @@ static void test_kinds(void **state UNUSED)
     /* Without a selector: what clients make stays. */
     scene_do(&s, API_CREATE, "endpoints", NULL,
              "{'metadata':{'name':'web'},'subsets':[{'addresses':[{'ip':'1.2.3.4'}]}]}");
-    scene_do(
-        &s, API_CREATE, "services", NULL,
-        "{'metadata':{'name':'web'},'spec':{'clusterIP':'10.0.0.7','clusterIPs':['10.0.0.7'],"
-        "'ports':[{'port':80}]}}");
+    scene_do(&s, API_CREATE, "services", NULL,
+             "{'metadata':{'name':'web'},'spec':{'clusterIP':'10.0.0.7','clusterIPs':['10.0.0.7'],"
+             "'ports':[{'port':80}]}}");
     scene_run_for(&s, NSEC_PER_SEC);
     assert_string_equal(endpoints(&s), " 1.2.3.4 /");
     assert_string_equal(slices(&s), "");

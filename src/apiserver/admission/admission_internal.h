@@ -37,12 +37,9 @@ int admission_forbid(const struct admission *adm, struct api_status *ret_status,
 /* NULL: not served. */
 const struct resource *admission_resource(const struct admission *adm, const char *group,
                                           const char *plural);
-/* NULL if there is none. */
-const struct revision *admission_find(const struct admission *adm, const char *group,
-                                      const char *plural, struct str namespace, struct str name);
 /* The stored object as a tree. An object that cannot be parsed is empty. */
 const struct json_value *admission_parse(const struct admission *adm, const struct revision *rev);
-/* Both: the tree, NULL if there is none. */
+/* The tree of the object; NULL if there is none. */
 const struct json_value *admission_get(const struct admission *adm, const char *group,
                                        const char *plural, struct str namespace, struct str name);
 

@@ -49,8 +49,8 @@ const struct resource *admission_resource(const struct admission *adm, const cha
     return r ? resource_stored(r) : NULL;
 }
 
-const struct revision *admission_find(const struct admission *adm, const char *group,
-                                      const char *plural, struct str namespace, struct str name)
+static const struct revision *find(const struct admission *adm, const char *group,
+                                   const char *plural, struct str namespace, struct str name)
 {
     const struct resource *r = admission_resource(adm, group, plural);
     return r ? snapshot_get(adm->snapshot, r, namespace, name) : NULL;
@@ -67,7 +67,7 @@ const struct json_value *admission_parse(const struct admission *adm, const stru
 const struct json_value *admission_get(const struct admission *adm, const char *group,
                                        const char *plural, struct str namespace, struct str name)
 {
-    const struct revision *rev = admission_find(adm, group, plural, namespace, name);
+    const struct revision *rev = find(adm, group, plural, namespace, name);
     return rev ? admission_parse(adm, rev) : NULL;
 }
 

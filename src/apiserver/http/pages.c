@@ -214,12 +214,9 @@ static const struct page {
     const char *path;
     void (*serve)(struct call *c);
 } pages[] = {
-    {"/", serve_index},
-    {"/.well-known/openid-configuration", serve_openid},
-    {"/api", serve_core},
-    {"/apis", serve_all},
-    {"/metrics", serve_metrics},
-    {"/openid/v1/jwks", serve_keys},
+    {"/", serve_index},          {"/.well-known/openid-configuration", serve_openid},
+    {"/api", serve_core},        {"/apis", serve_all},
+    {"/metrics", serve_metrics}, {"/openid/v1/jwks", serve_keys},
     {"/version", serve_version},
 };
 

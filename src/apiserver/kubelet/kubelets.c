@@ -34,7 +34,7 @@ static bool due_before(const struct heap_node *a, const struct heap_node *b, voi
     return CONTAINER_OF(a, struct actor, timer)->due < CONTAINER_OF(b, struct actor, timer)->due;
 }
 
-void kubelet_actor_mark(struct kubelets *k, struct actor *actor)
+static void mark(struct kubelets *k, struct actor *actor)
 {
     if (actor->queued)
         return;
@@ -157,7 +157,7 @@ static void pod_changed(struct kubelets *k, const struct store_event *event)
             pod = add_pod(k, key, node_name);
         revision_unref(pod->rev);
         pod->rev = revision_ref(rev);
-        kubelet_actor_mark(k, &pod->actor);
+        mark(k, &pod->actor);
     }
     free(large);
 }
@@ -165,7 +165,7 @@ static void pod_changed(struct kubelets *k, const struct store_event *event)
 static void mark_pods(struct kubelets *k, struct sim_node *node)
 {
     for (size_t i = 0; i < node->pods.n; i++)
-        kubelet_actor_mark(k, &node->pods.v[i]->actor);
+        mark(k, &node->pods.v[i]->actor);
 }
 
 static void node_changed(struct kubelets *k, const struct store_event *event)
@@ -188,7 +188,7 @@ static void node_changed(struct kubelets *k, const struct store_event *event)
     kubelet_node_read(k, node);
     if (!could_run && !node->killed)
         mark_pods(k, node);
-    kubelet_actor_mark(k, &node->actor);
+    mark(k, &node->actor);
 }
 
 void kubelets_changed(struct kubelets *k, const struct store_event *event)
@@ -363,7 +363,7 @@ void kubelets_write_done(struct kubelets *k, uint64_t id, int status, int64_t no
         pod_write_done(pod_of(actor), status);
     if (status >= 200 && status < 300) {
         actor->n_failures = 0;
-        kubelet_actor_mark(k, actor);
+        mark(k, actor);
         return;
     }
     /* Tried again from newer objects, and later each time. */
@@ -381,7 +381,7 @@ void kubelets_run(struct kubelets *k, int64_t now)
         if (actor->due > now)
             break;
         kubelet_actor_due(k, actor, INT64_MAX);
-        kubelet_actor_mark(k, actor);
+        mark(k, actor);
     }
     size_t end = k->queue.n;
     while (k->queue_at < end) {

@@ -120,7 +120,6 @@ struct kubelets {
 
 /* --- kubelets.c ------------------------------------------------------------------------------- */
 
-void kubelet_actor_mark(struct kubelets *k, struct actor *actor);
 void kubelet_actor_due(struct kubelets *k, struct actor *actor, int64_t at);
 /* Sends k->body. The actor has one write more under way. */
 void kubelet_actor_write(struct kubelets *k, struct actor *actor,

@@ -8,10 +8,7 @@ static void free_state(struct lifecycle *l UNUSED, void *state)
     free(state);
 }
 
-static const struct task_type {
-    void (*sync)(struct lifecycle *l, struct task *task);
-    void (*free_state)(struct lifecycle *l, void *state); /* of a named task; NULL: it has none */
-} task_types[N_TASK_KINDS] = {
+static const struct task_type task_types[N_TASK_KINDS] = {
     [TASK_GC] = {gc_sync, NULL},
     [TASK_NAMESPACE] = {namespace_sync, free_state},
     [TASK_ACCOUNT] = {account_sync, NULL},
@@ -48,51 +45,7 @@ static void on_free(void *ctx, struct work *work)
         gc_release(ctx, task);
         return;
     }
-    struct named_task *named = CONTAINER_OF(task, struct named_task, task);
-    if (task_types[task->kind].free_state)
-        task_types[task->kind].free_state(ctx, named->state);
-    free(named);
-}
-
-/* --- tasks with names ------------------------------------------------------------------------- */
-
-static struct str key_of(struct lifecycle *l, enum task_kind kind, struct str namespace,
-                         struct str name)
-{
-    return arena_printf(&l->scratch, "%d %.*s/%.*s", (int)kind, STR_ARG(namespace), STR_ARG(name));
-}
-
-struct named_task *task_find(struct lifecycle *l, enum task_kind kind, struct str namespace,
-                             struct str name)
-{
-    return map_get(&l->named, key_of(l, kind, namespace, name));
-}
-
-struct named_task *task_named(struct lifecycle *l, enum task_kind kind, struct str namespace,
-                              struct str name)
-{
-    struct str key = key_of(l, kind, namespace, name);
-    struct named_task *task = map_get(&l->named, key);
-    if (!task) {
-        task = xcalloc(1, sizeof(*task) + key.n + 1);
-        task_init(&task->task, kind);
-        memcpy(task->text, key.p, key.n);
-        task->key = (struct str){task->text, key.n};
-        task->name = str_slice(task->key, key.n - name.n, key.n);
-        task->namespace =
-            str_slice(task->key, key.n - name.n - 1 - namespace.n, key.n - name.n - 1);
-        map_put(&l->named, task->key, task);
-    }
-    task_mark(l, &task->task);
-    return task;
-}
-
-void task_end(struct lifecycle *l, struct named_task *task)
-{
-    map_del(&l->named, task->key);
-    if (task_types[task->task.kind].free_state)
-        task_types[task->task.kind].free_state(l, TAKE(task->state));
-    work_drop(&l->queue, &task->task.work);
+    task_free(ctx, CONTAINER_OF(task, struct named_task, task));
 }
 
 /* --- the calls of lifecycle.h ----------------------------------------------------------------- */
@@ -111,6 +64,7 @@ struct lifecycle *lifecycle_new(const struct lifecycle_options *options)
     struct work_queue_options queue = {
         .writer = options->writer, .ctx = l, .sync = on_sync, .free = on_free};
     l->options = *options;
+    l->types = task_types;
     l->r = (struct lifecycle_resources){
         .pods = named(rs, "", "pods"),
         .nodes = named(rs, "", "nodes"),

@@ -48,6 +48,12 @@ struct named_task {
     char text[];
 };
 
+/* What one kind of task does; the table is in lifecycle.c. */
+struct task_type {
+    void (*sync)(struct lifecycle *l, struct task *task);
+    void (*free_state)(struct lifecycle *l, void *state); /* of a named task; NULL: it has none */
+};
+
 /* The resources that controllers read; NULL: not served. */
 struct lifecycle_resources {
     const struct resource *pods, *nodes, *namespaces, *service_accounts, *config_maps, *secrets;
@@ -57,6 +63,7 @@ struct lifecycle_resources {
 
 struct lifecycle {
     struct lifecycle_options options;
+    const struct task_type *types; /* by enum task_kind */
     struct lifecycle_resources r;
     struct work_queue queue;
     struct map named;                     /* key → struct named_task */
@@ -70,7 +77,7 @@ struct lifecycle {
     struct buf body;      /* of the next write */
 };
 
-/* --- lifecycle.c ------------------------------------------------------------------------------ */
+/* --- tasks.c ---------------------------------------------------------------------------------- */
 
 static inline void task_init(struct task *task, enum task_kind kind)
 {
@@ -97,6 +104,8 @@ struct named_task *task_named(struct lifecycle *l, enum task_kind kind, struct s
                               struct str name);
 /* There is nothing more to look at under this name. */
 void task_end(struct lifecycle *l, struct named_task *task);
+/* Frees a task that is in no queue and under no name. */
+void task_free(struct lifecycle *l, struct named_task *task);
 
 /* --- writes.c --------------------------------------------------------------------------------- */
 
@@ -114,10 +123,10 @@ void task_delete(struct lifecycle *l, struct task *task, const struct revision *
                  const char *policy, bool exact);
 /* l->body: the beginning of a merge patch of that version, inside of "metadata". */
 void life_patch(struct lifecycle *l, const struct revision *rev);
-/* A merge patch without one of the finalizers; `object` is the tree of rev. */
 /* A merge patch of status.conditions, and of status.phase unless it is NULL. */
 void task_patch_conditions(struct lifecycle *l, struct task *task, const struct revision *rev,
                            const struct json_value *object, const char *phase);
+/* A merge patch without one of the finalizers; `object` is the tree of rev. */
 void task_remove_finalizer(struct lifecycle *l, struct task *task, const struct revision *rev,
                            const struct json_value *object, const char *finalizer);
 /* An Event about the object. */

@@ -3,11 +3,6 @@
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
-struct pod_group *pods_in_namespace(const struct lifecycle *l, struct str namespace)
-{
-    return map_get(&l->rooms, namespace);
-}
-
 struct pod_group *pods_on_node(const struct lifecycle *l, struct str node)
 {
     return map_get(&l->pods_of_node, node);

@@ -59,7 +59,6 @@ struct chooser {
 };
 
 /* NULL if there are none. */
-struct pod_group *pods_in_namespace(const struct lifecycle *l, struct str namespace);
 struct pod_group *pods_on_node(const struct lifecycle *l, struct str node);
 struct pod_entry *pod_find(struct lifecycle *l, struct str namespace, struct str name);
 const struct pod_facts *pod_read(struct lifecycle *l, struct pod_entry *pod);

@@ -175,15 +175,6 @@ int status_forbidden(struct api_status *s, const struct resource *r, struct str 
     return s->code;
 }
 
-int status_method_not_supported(struct api_status *s, const struct resource *r, const char *action,
-                                struct arena *a)
-{
-    about_resource(s, 405, "MethodNotAllowed", r, (struct str){0});
-    s->message = arena_printf(a, "%s is not supported on resources of kind \"%.*s\"", action,
-                              STR_ARG(resource_qualified(r, a)));
-    return s->code;
-}
-
 static struct str vprint(struct arena *a, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
 static struct str vprint(struct arena *a, const char *fmt, va_list ap)
 {

@@ -44,8 +44,6 @@ int status_forbidden(struct api_status *s, const struct resource *r, struct str 
                      struct str why, struct arena *a);
 int status_bad_request(struct api_status *s, struct arena *a, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
-int status_method_not_supported(struct api_status *s, const struct resource *r, const char *action,
-                                struct arena *a);
 /*
  * Any code with its usual reason (401, 405, 406, 410, 413, 415, 429, 500, 503, 504) and upstream's
  * prefix: "Internal error occurred: " for 500, "Request entity too large: " for 413.
