@@ -2,7 +2,9 @@
 #include "apiserver/types/discovery.h"
 
 #include "base/vec.h"
+#include "codec/base64.h"
 #include "codec/json.h"
+#include "codec/sha256.h"
 
 #define EACH_RESOURCE(r, rs) \
     for (const struct resource *r = resources_next(rs, NULL); r; r = resources_next(rs, r))
@@ -170,6 +172,26 @@ bool discovery_group(const struct resources *rs, struct str group, struct buf *o
     return found;
 }
 
+/* Upstream's storageVersionHash: 8 bytes of the SHA-256 of "group/version/kind" as stored. */
+static void storage_version_hash(const struct resource *r, struct buf *out)
+{
+    const struct resource *stored = resource_stored(r);
+    char digest[SHA256_BYTES];
+    struct buf name = BUF_INIT;
+
+    if (!(r->verbs & VERB_WATCH)) /* reviews and the like are not stored */
+        return;
+    buf_add_printf(
+        &name, "%.*s/%.*s/%.*s", STR_ARG(stored->group),
+        STR_ARG(stored->storage_version ? str_of(stored->storage_version) : stored->version),
+        STR_ARG(stored->kind));
+    sha256(buf_str(&name), digest);
+    buf_release(&name);
+    buf_add_cstr(out, ",\"storageVersionHash\":\"");
+    base64_encode((struct str){digest, 8}, out);
+    buf_add_char(out, '"');
+}
+
 static void write_resource(const struct resource *r, struct buf *out)
 {
     buf_add_char(out, '{');
@@ -181,6 +203,7 @@ static void write_resource(const struct resource *r, struct buf *out)
     verbs(out, r->verbs);
     names(out, "shortNames", r->short_names);
     names(out, "categories", r->categories);
+    storage_version_hash(r, out);
     buf_add_char(out, '}');
 }
 

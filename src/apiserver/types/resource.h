@@ -61,6 +61,8 @@ struct resource {
      * `stored`; NULL: as this one. Two resources with the same `stored` see the same objects.
      */
     const struct resource *stored;
+    /* Upstream's storage version where it is another one, for discovery only; NULL: `stored`'s. */
+    const char *storage_version;
     const void *custom;                   /* of a custom resource: struct custom_resource */
     const struct printer_column *columns; /* of a custom resource, behind the name */
     size_t n_columns;

@@ -190,7 +190,7 @@ const struct resource resource_table[] = {
 
     APIEXTENSIONS(CUSTOMRESOURCEDEFINITION, "customresourcedefinitions", "customresourcedefinition",
       "CustomResourceDefinition", false, VERBS_ALL, .short_names = NAMES("crd", "crds"),
-      .categories = NAMES("api-extensions"),
+      .categories = NAMES("api-extensions"), .storage_version = "v1beta1",
       .subresources = SUBRESOURCES(STATUS("CustomResourceDefinition"))),
 
     SCHEDULING(PRIORITYCLASS, "priorityclasses", "priorityclass", "PriorityClass", false, VERBS_ALL,
@@ -217,7 +217,8 @@ const struct resource resource_table[] = {
     RESOURCE(RESOURCESLICE, "resourceslices", "resourceslice", "ResourceSlice", false, VERBS_ALL),
 
     RESOURCE_V1BETA2(DEVICETAINTRULE, "devicetaintrules", "devicetaintrule", "DeviceTaintRule",
-      false, VERBS_ALL, .subresources = SUBRESOURCES(STATUS("DeviceTaintRule"))),
+      false, VERBS_ALL, .subresources = SUBRESOURCES(STATUS("DeviceTaintRule")),
+      .storage_version = "v1alpha3"),
 };
 const size_t n_resource_table = ARRAY_LEN(resource_table);
 /* clang-format on */
