@@ -54,5 +54,7 @@ bool proto_read_bytes(struct str bytes, size_t *at, struct str *ret_bytes) MUST_
 bool proto_skip(struct str bytes, size_t *at, enum proto_wire wire) MUST_CHECK;
 void proto_write_varint(struct buf *out, uint32_t number, uint64_t value);
 void proto_write_bytes(struct buf *out, uint32_t number, struct str bytes);
+/* Makes what was written since `start` a field: its tag and length are put before it. */
+void proto_close_field(struct buf *out, uint32_t number, size_t start);
 
 #endif

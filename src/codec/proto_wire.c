@@ -92,6 +92,20 @@ void proto_write_bytes(struct buf *out, uint32_t number, struct str bytes)
     buf_add_str(out, bytes);
 }
 
+void proto_close_field(struct buf *out, uint32_t number, size_t start)
+{
+    struct buf head = BUF_INIT;
+    size_t n = out->n - start;
+    proto_write_varint(&head, number, n);
+    head.p[0] = (char)(head.p[0] | PROTO_BYTES); /* the tag's first byte has the wire type */
+    if (buf_reserve(out, head.n)) {
+        memmove(out->p + start + head.n, out->p + start, n);
+        memcpy(out->p + start, head.p, head.n);
+        out->n += head.n;
+    }
+    buf_release(&head);
+}
+
 /* --- envelope: runtime.Unknown ---------------------------------------------------------------- */
 
 static const char magic[4] = {'k', '8', 's', 0};

@@ -17,21 +17,6 @@ static void write_message(struct encoder *e, const struct schema_type *type,
 
 /* --- pieces ----------------------------------------------------------------------------------- */
 
-/* Makes what was written since `start` a field: its tag and length are put before it. */
-static void close_field(struct encoder *e, uint32_t number, size_t start)
-{
-    struct buf head = BUF_INIT;
-    size_t n = e->out->n - start;
-    proto_write_varint(&head, number, n);
-    head.p[0] = (char)(head.p[0] | PROTO_BYTES); /* the tag's first byte has the wire type */
-    if (buf_reserve(e->out, head.n)) {
-        memmove(e->out->p + start + head.n, e->out->p + start, n);
-        memcpy(e->out->p + start, head.p, head.n);
-        e->out->n += head.n;
-    }
-    buf_release(&head);
-}
-
 static int64_t int_of(const struct json_value *v)
 {
     int64_t n = 0;
@@ -101,7 +86,7 @@ static void write_raw(struct encoder *e, const struct json_value *v)
     if (!v || v->kind == JSON_NULL)
         return;
     json_write(v, e->out);
-    close_field(e, 1, start);
+    proto_close_field(e->out, 1, start);
 }
 
 static void write_strings(struct encoder *e, uint32_t number, const struct json_value *v)
@@ -115,7 +100,7 @@ static void write_schema(struct encoder *e, const struct schema_field *f, uint32
 {
     size_t start = e->out->n;
     write_message(e, &e->types[f->type], v);
-    close_field(e, number, start);
+    proto_close_field(e->out, number, start);
 }
 
 /* The unions of apiextensions. */
@@ -142,7 +127,7 @@ static void write_union(struct encoder *e, const struct schema_field *f, const s
 static void write_content(struct encoder *e, const struct schema_field *f,
                           const struct json_value *v)
 {
-    switch ((enum schema_wire)f->wire) {
+    switch (f->wire) {
     case SCHEMA_WIRE_MESSAGE:
         write_message(e, &e->types[f->type], v);
         break;
@@ -182,7 +167,7 @@ static void write_item(struct encoder *e, const struct schema_field *f, uint32_t
                        const struct json_value *v)
 {
     size_t start = e->out->n;
-    switch ((enum schema_wire)f->wire) {
+    switch (f->wire) {
     case SCHEMA_WIRE_NONE:
         return;
     case SCHEMA_WIRE_VARINT:
@@ -204,7 +189,7 @@ static void write_item(struct encoder *e, const struct schema_field *f, uint32_t
         return;
     default:
         write_content(e, f, v);
-        close_field(e, number, start);
+        proto_close_field(e->out, number, start);
     }
 }
 
@@ -226,7 +211,7 @@ static void write_map(struct encoder *e, const struct schema_field *f, const str
         size_t start = e->out->n;
         proto_write_bytes(e->out, 1, members[i]->key);
         write_item(e, f, 2, &members[i]->value);
-        close_field(e, f->number, start);
+        proto_close_field(e->out, f->number, start);
     }
     free(members);
 }
@@ -262,7 +247,7 @@ static void write_message(struct encoder *e, const struct schema_type *type,
             f = i < type->n_order ? &type->fields[(unsigned char)type->order[i]] : NULL;
         } while (outer && f && f->outer == outer);
         if (outer)
-            close_field(e, outer, start);
+            proto_close_field(e->out, outer, start);
     }
     e->depth--;
 }

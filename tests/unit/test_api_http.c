@@ -153,6 +153,26 @@ static void paths(void **state)
     api_world_stop(&w);
 }
 
+static void openapi_as_protobuf(void **state)
+{
+    struct api_world w;
+
+    (void)state;
+    start_plain(&w);
+    assert_int_equal(api_world_send(&w, "GET", "/openapi/v2",
+                                    "accept: application/"
+                                    "com.github.proto-openapi.spec.v2@v1.0+protobuf",
+                                    NULL),
+                     200);
+    assert_true(has(w.headers, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"));
+    assert_true(str_starts(buf_str(&w.body), STR("\n\0032.0")));
+    assert_int_equal(api_world_send(&w, "GET", "/openapi/v2", "accept: text/csv", NULL), 406);
+    assert_int_equal(api_world_send(&w, "GET", "/openapi/v2", "accept: */*", NULL), 200);
+    assert_true(has(w.headers, "application/json"));
+    assert_int_equal(api_world_send(&w, "GET", "/openapi/v2+protobuf", NULL, NULL), 404);
+    api_world_stop(&w);
+}
+
 static void aggregated_discovery(void **state)
 {
     static const char accept[] =
@@ -412,6 +432,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(objects),         cmocka_unit_test(forms),
+        cmocka_unit_test(paths),           cmocka_unit_test(openapi_as_protobuf),
         cmocka_unit_test(paths),           cmocka_unit_test(aggregated_discovery),
         cmocka_unit_test(bad_bodies),      cmocka_unit_test(long_lists),
         cmocka_unit_test(access_of_users), cmocka_unit_test(anonymous),

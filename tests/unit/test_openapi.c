@@ -11,6 +11,7 @@
 #include "apiserver/openapi/openapi.h"
 #include "base/vec.h"
 #include "codec/json_edit.h"
+#include "codec/proto.h"
 
 struct fixture {
     struct resources *rs;
@@ -346,6 +347,82 @@ static void test_references(void **state)
     assert_true(json_members_at(&v2, "definitions").n > 400);
 }
 
+/* The bytes of a field, the n-th of this number; empty if there is none. */
+static struct str bytes_of(struct str message, uint32_t number, size_t n)
+{
+    uint32_t found;
+    enum proto_wire wire;
+    struct str bytes;
+    for (size_t at = 0; at < message.n;) {
+        assert_true(proto_read_tag(message, &at, &found, &wire));
+        if (wire != PROTO_BYTES) {
+            assert_true(proto_skip(message, &at, wire));
+            continue;
+        }
+        assert_true(proto_read_bytes(message, &at, &bytes));
+        if (found == number && n-- == 0)
+            return bytes;
+    }
+    return STR("");
+}
+
+/* The value of the pair of this name: field 1 is the name, 2 the value. */
+static struct str named(struct str pairs, uint32_t number, const char *name)
+{
+    for (size_t i = 0;; i++) {
+        struct str pair = bytes_of(pairs, number, i);
+        if (str_empty(pair))
+            fail_msg("no %s", name);
+        if (str_is(bytes_of(pair, 1, 0), name))
+            return bytes_of(pair, 2, 0);
+    }
+}
+
+/* gnostic's numbers: of Document, of Schema (type 22, properties 25, extensions 31) and others. */
+static void test_proto(void **state)
+{
+    struct fixture *f = *state;
+    struct json_value schema = json_literal(
+        "{\"type\":\"object\",\"properties\":{\"size\":{\"type\":\"number\",\"nullable\":true,"
+        "\"minimum\":0.5,\"maxLength\":300,\"enum\":[1,\"b\"]},\"any\":{\"type\":\"object\","
+        "\"additionalProperties\":true}}}",
+        &f->a);
+    struct resource widget = {.group = STR("example.com"),
+                              .version = STR("v1"),
+                              .api_version = STR("example.com/v1"),
+                              .plural = STR("widgets"),
+                              .kind = STR("Widget"),
+                              .verbs = VERB_GET,
+                              .schema = &schema};
+    struct buf b = BUF_INIT;
+    resources_add(f->rs, &widget);
+    assert_true(openapi_v2_proto(f->rs, &b));
+    struct str document = buf_str(&b), definitions = bytes_of(document, 9, 0);
+    assert_true(str_is(bytes_of(document, 1, 0), "2.0"));
+    struct str pod = named(definitions, 1, "io.k8s.api.core.v1.Pod");
+    assert_true(str_is(bytes_of(bytes_of(pod, 22, 0), 1, 0), "object"));
+    assert_true(str_is(bytes_of(named(bytes_of(pod, 25, 0), 1, "spec"), 1, 0),
+                       "#/definitions/io.k8s.api.core.v1.PodSpec"));
+    assert_true(str_is(bytes_of(named(pod, 31, "x-kubernetes-group-version-kind"), 2, 0),
+                       "- group: \"\"\n  kind: Pod\n  version: v1\n"));
+    struct str path = named(bytes_of(document, 8, 0), 2, "/api/v1/namespaces/{namespace}/pods");
+    assert_true(str_is(bytes_of(bytes_of(path, 2, 0), 5, 0), "listCoreV1NamespacedPod"));
+    struct str parameter = bytes_of(bytes_of(bytes_of(path, 4, 0), 8, 0), 1, 0);
+    assert_true(str_is(bytes_of(bytes_of(parameter, 1, 0), 3, 0), "body"));
+    parameter = bytes_of(bytes_of(bytes_of(path, 9, 0), 1, 0), 2, 0);
+    parameter = bytes_of(parameter, 4, 0);
+    assert_true(str_is(bytes_of(parameter, 4, 0), "namespace"));
+    assert_true(str_ends(parameter, STR("\x98\x01\x01"))); /* uniqueItems = 19 */
+
+    struct str properties = bytes_of(named(definitions, 1, "com.example.v1.Widget"), 25, 0);
+    struct str size = named(properties, 1, "size");
+    static const char limits[] = "\x49\0\0\0\0\0\0\xe0\x3f\x58\xac\x02";
+    assert_true(str_search(size, (struct str){limits, sizeof(limits) - 1}) < size.n);
+    assert_true(str_is(bytes_of(bytes_of(size, 20, 1), 2, 0), "b\n"));
+    assert_true(str_is(bytes_of(named(properties, 1, "any"), 21, 0), "\x10\x01"));
+    buf_release(&b);
+}
+
 static void test_custom(void **state)
 {
     struct fixture *f = *state;
@@ -392,6 +469,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_paths, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_index, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_references, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_proto, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_custom, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

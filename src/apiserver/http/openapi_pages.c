@@ -2,6 +2,12 @@
 /* /openapi/v2 and /openapi/v3: documents are kept until a CustomResourceDefinition changes. */
 #include "apiserver/http/api_server_internal.h"
 #include "apiserver/openapi/openapi.h"
+#include "net/media_type.h"
+
+/* The name of the second form of v2 in the map of documents. */
+#define V2_PROTO   "v2+protobuf"
+/* Upstream answers with this type, whichever of its two names was requested. */
+#define PROTO_TYPE "com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
 struct document {
     char *path;
@@ -29,6 +35,8 @@ static bool write_document(struct api_server *s, struct str path, struct buf *ou
         openapi_v2(s->resources, out);
         return true;
     }
+    if (str_is(path, V2_PROTO))
+        return openapi_v2_proto(s->resources, out);
     if (str_is(path, "v3")) {
         openapi_v3_index(s->resources, out);
         return true;
@@ -65,16 +73,48 @@ static struct document *find_document(struct api_server *s, struct str path)
     return doc;
 }
 
+static bool allows_all(const void *ctx, const struct media_type *type,
+                       const struct media_choice *choice)
+{
+    (void)ctx, (void)type, (void)choice;
+    return true;
+}
+
+/* The form of v2 that the client prefers; empty: none of these. */
+static struct str negotiate(struct call *c)
+{
+    static const struct media_type types[] = {
+        {STR_INIT("application"), STR_INIT("json"), false},
+        {STR_INIT("application"), STR_INIT("com.github.proto-openapi.spec.v2@v1.0+protobuf"),
+         false},
+        {STR_INIT("application"), STR_INIT(PROTO_TYPE), false}};
+    struct media_page page = {types, ARRAY_LEN(types), allows_all, NULL, false};
+    struct media_choice choice;
+
+    if (!media_negotiate(http_headers_get(&c->x->headers, "accept"), &page, &c->arena, &choice))
+        return STR("");
+    return choice.index ? STR(V2_PROTO) : STR("v2");
+}
+
 void call_openapi(struct call *c, struct str path)
 {
-    const struct document *doc = find_document(c->server, path);
+    struct str name = str_is(path, "v2") ? negotiate(c) : path;
+    const struct document *doc;
 
+    if (str_empty(name)) {
+        c->content_type = STR("text/plain; charset=utf-8");
+        c->code = 406;
+        call_finish(c);
+        return;
+    }
+    doc = str_is(path, V2_PROTO) ? NULL : find_document(c->server, name);
     if (!doc) {
         call_refuse_page(c);
         return;
     }
     c->etag = arena_dup(&c->arena, str_of(doc->tag));
-    c->content_type = STR("application/json");
+    c->content_type =
+        str_is(name, V2_PROTO) ? STR("application/" PROTO_TYPE) : STR("application/json");
     c->code = 200;
     if (str_eq(http_headers_get(&c->x->headers, "if-none-match"), c->etag))
         c->code = 304;

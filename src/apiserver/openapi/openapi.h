@@ -24,5 +24,7 @@ void openapi_v3_index(const struct resources *rs, struct buf *out);
 bool openapi_v3(const struct resources *rs, struct str group, struct str version, struct buf *out);
 /* Everything, as swagger 2.0. */
 void openapi_v2(const struct resources *rs, struct buf *out);
+/* The same as protobuf, gnostic's openapi.v2.Document. False: nothing is written. */
+bool openapi_v2_proto(const struct resources *rs, struct buf *out);
 
 #endif
