@@ -383,7 +383,7 @@ static void test_proto(void **state)
 {
     struct fixture *f = *state;
     struct json_value schema = json_literal(
-        "{\"type\":\"object\",\"properties\":{\"size\":{\"type\":\"number\",\"nullable\":true,"
+        "{\"type\":\"object\",\"properties\":{\"size\":{\"type\":\"number\","
         "\"minimum\":0.5,\"maxLength\":300,\"enum\":[1,\"b\"]},\"any\":{\"type\":\"object\","
         "\"additionalProperties\":true}}}",
         &f->a);
@@ -421,6 +421,46 @@ static void test_proto(void **state)
     assert_true(str_is(bytes_of(bytes_of(size, 20, 1), 2, 0), "b\n"));
     assert_true(str_is(bytes_of(named(properties, 1, "any"), 21, 0), "\x10\x01"));
     buf_release(&b);
+}
+
+/* What v2 cannot say of a custom resource is left out, as upstream does. */
+static void test_custom_v2(void **state)
+{
+    static const char schema[] =
+        "{\"type\":\"object\",\"required\":[\"a\",\"b\"],\"properties\":{\"a\":{\"type\":\"array\","
+        "\"nullable\":true,\"items\":{\"type\":\"string\"}},\"b\":{\"type\":\"object\","
+        "\"x-kubernetes-preserve-unknown-fields\":true,\"properties\":{}},\"c\":{\"type\":"
+        "\"array\",\"items\":{\"type\":\"string\",\"anyOf\":[]}}}}";
+    struct fixture *f = *state;
+    struct json_value trees[] = {
+        json_literal(schema, &f->a),
+        json_literal("{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true,"
+                     "\"properties\":{\"a\":{\"type\":\"string\"}}}",
+                     &f->a)};
+    static const char *const kinds[] = {"Widget", "Gadget"}, *const plurals[] = {"ws", "gs"};
+    struct buf b = BUF_INIT;
+    for (size_t i = 0; i < ARRAY_LEN(trees); i++)
+        resources_add(f->rs, &(struct resource){.group = STR("example.com"),
+                                                .version = STR("v1"),
+                                                .api_version = STR("example.com/v1"),
+                                                .plural = str_of(plurals[i]),
+                                                .kind = str_of(kinds[i]),
+                                                .verbs = VERB_GET,
+                                                .schema = &trees[i]});
+    openapi_v2(f->rs, &b);
+    struct json_value document = parse(f, &b);
+    const struct json_value *types = json_at(&document, "definitions");
+    const struct json_value *widget = json_get(types, STR("com.example.v1.Widget"));
+    const struct json_value *gadget = json_get(types, STR("com.example.v1.Gadget"));
+    json_write(json_at(widget, "required"), &b);
+    json_write(json_at(widget, "properties.a"), &b);
+    json_write(json_at(widget, "properties.b"), &b);
+    json_write(json_at(widget, "properties.c"), &b);
+    assert_string_equal(buf_cstr(&b), "[\"b\"]{}{\"x-kubernetes-preserve-unknown-fields\":true}"
+                                      "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}");
+    buf_release(&b);
+    assert_null(json_at(gadget, "properties"));
+    assert_non_null(json_get(gadget, STR("x-kubernetes-group-version-kind")));
 }
 
 static void test_custom(void **state)
@@ -470,6 +510,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_index, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_references, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_proto, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_custom_v2, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_custom, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

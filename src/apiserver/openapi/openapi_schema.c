@@ -320,8 +320,9 @@ static void write_list(struct document *d, const struct resource *r)
     buf_add_printf(d->out,
                    "\":{\"type\":\"object\",\"description\":\"A list of objects of kind %.*s.\","
                    "\"required\":[\"items\"],\"properties\":{\"apiVersion\":{\"type\":\"string\"},"
-                   "\"items\":{\"type\":\"array\",\"items\":{%s\"$ref\":\"",
-                   STR_ARG(r->kind), wrap);
+                   "\"items\":{\"type\":\"array\",\"description\":\"List of %.*s\","
+                   "\"items\":{%s\"$ref\":\"",
+                   STR_ARG(r->kind), STR_ARG(r->plural), wrap);
     write_prefix(d);
     write_resource_name(r, "", d->out);
     buf_add_printf(d->out, "\"%s}},\"kind\":{\"type\":\"string\"},\"metadata\":{%s\"$ref\":\"", end,
@@ -333,7 +334,96 @@ static void write_list(struct document *d, const struct resource *r)
     buf_add_char(d->out, '}');
 }
 
-/* The members of the definition's schema, with those that every object has. */
+#define PRESERVE "x-kubernetes-preserve-unknown-fields"
+
+/*
+ * Whether a member of a custom resource's schema is part of v2. As upstream: kubectl refuses a
+ * value that may be null or anything if its type is known.
+ */
+static bool in_v2(const struct json_value *schema, struct str key)
+{
+    static const char *const never[] = {"nullable", "allOf", "oneOf", "anyOf", "not"};
+    bool nullable = json_bool_at(schema, "nullable", false);
+    bool any = json_bool_at(schema, PRESERVE, false);
+    struct str type = json_get_text(schema, STR("type"));
+    for (size_t i = 0; i < ARRAY_LEN(never); i++)
+        if (str_is(key, never[i]))
+            return false;
+    if (str_is(key, "items") || str_is(key, "properties"))
+        return !nullable && !any;
+    if (str_is(key, "type"))
+        return !nullable && !(any && str_is(type, "object")) &&
+               !(str_is(type, "array") && (any || !json_get(schema, STR("items"))));
+    return true;
+}
+
+/* Properties that may be null are not required. */
+static void write_required(const struct json_value *schema, struct buf *out)
+{
+    struct json_items names = json_items_at(schema, "required");
+    const struct json_value *properties = json_get(schema, STR("properties"));
+    bool first = true;
+    buf_add_char(out, '[');
+    for (size_t i = 0; i < names.n; i++) {
+        if (names.v[i].kind != JSON_STRING ||
+            json_bool_at(json_get(properties, names.v[i].text), "nullable", false))
+            continue;
+        buf_add_cstr(out, first ? "" : ",");
+        json_write_str(out, names.v[i].text);
+        first = false;
+    }
+    buf_add_char(out, ']');
+}
+
+static void write_custom_schema(struct document *d, const struct json_value *schema);
+
+/* A member of a custom resource's schema. The tree is at most JSON_MAX_DEPTH deep. */
+static void write_custom_member(struct document *d, const struct json_value *schema,
+                                const struct json_member *m)
+{
+    bool properties = str_is(m->key, "properties") && m->value.kind == JSON_OBJECT;
+    json_write_str(d->out, m->key);
+    buf_add_char(d->out, ':');
+    if (d->v2 && str_is(m->key, "required")) {
+        write_required(schema, d->out);
+    } else if (d->v2 && properties) {
+        buf_add_char(d->out, '{');
+        for (size_t i = 0; i < m->value.n_members; i++) {
+            buf_add_cstr(d->out, i ? "," : "");
+            json_write_str(d->out, m->value.members[i].key);
+            buf_add_char(d->out, ':');
+            write_custom_schema(d, &m->value.members[i].value);
+        }
+        buf_add_char(d->out, '}');
+    } else if (d->v2 && (str_is(m->key, "items") || str_is(m->key, "additionalProperties"))) {
+        write_custom_schema(d, &m->value);
+    } else {
+        json_write(&m->value, d->out);
+    }
+}
+
+static void write_custom_schema(struct document *d, const struct json_value *schema)
+{
+    bool first = true;
+    if (!d->v2 || schema->kind != JSON_OBJECT) {
+        json_write(schema, d->out);
+        return;
+    }
+    buf_add_char(d->out, '{');
+    for (size_t i = 0; i < schema->n_members; i++) {
+        if (!in_v2(schema, schema->members[i].key))
+            continue;
+        buf_add_cstr(d->out, first ? "" : ",");
+        write_custom_member(d, schema, &schema->members[i]);
+        first = false;
+    }
+    buf_add_char(d->out, '}');
+}
+
+/*
+ * The members of the definition's schema, with those that every object has. Without a schema there
+ * are none of these, as kubectl then accepts any.
+ */
 static void write_custom(struct document *d, const struct resource *r)
 {
     const struct json_value *schema = r->schema;
@@ -341,14 +431,17 @@ static void write_custom(struct document *d, const struct resource *r)
     buf_add_char(d->out, '"');
     openapi_write_custom_name(r, "", d->out);
     buf_add_cstr(d->out, "\":{\"type\":\"object\"");
-    for (size_t i = 0; schema && schema->kind == JSON_OBJECT && i < schema->n_members; i++) {
+    if (!schema || (d->v2 && json_bool_at(schema, PRESERVE, false))) {
+        write_gvk(r->group, r->version, r->kind, "", d->out);
+        buf_add_char(d->out, '}');
+        return;
+    }
+    for (size_t i = 0; schema->kind == JSON_OBJECT && i < schema->n_members; i++) {
         struct str key = schema->members[i].key;
-        if (str_is(key, "type") || str_is(key, "properties"))
+        if (str_is(key, "type") || str_is(key, "properties") || (d->v2 && !in_v2(schema, key)))
             continue;
         buf_add_char(d->out, ',');
-        json_write_str(d->out, key);
-        buf_add_char(d->out, ':');
-        json_write(&schema->members[i].value, d->out);
+        write_custom_member(d, schema, &schema->members[i]);
     }
     buf_add_cstr(d->out, ",\"properties\":{\"apiVersion\":{\"type\":\"string\"},"
                          "\"kind\":{\"type\":\"string\"},\"metadata\":");
@@ -360,7 +453,7 @@ static void write_custom(struct document *d, const struct resource *r)
         buf_add_char(d->out, ',');
         json_write_str(d->out, key);
         buf_add_char(d->out, ':');
-        json_write(&properties.v[i].value, d->out);
+        write_custom_schema(d, &properties.v[i].value);
     }
     buf_add_char(d->out, '}');
     write_gvk(r->group, r->version, r->kind, "", d->out);
