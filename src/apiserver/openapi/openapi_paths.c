@@ -30,15 +30,32 @@ static const struct parameter patch_parameters[] = {{"dryRun", "string"},
 static const struct parameter delete_parameters[] = {DELETE_PARAMETERS, {0}};
 static const struct parameter delete_list_parameters[] = {DELETE_PARAMETERS, LIST_PARAMETERS, {0}};
 
+/* What people look up: our own words. */
+static const char *parameter_text(const char *name)
+{
+    static const char *const texts[][2] = {
+        {"fieldSelector", "Restricts the list of returned objects by their fields."},
+        {"labelSelector", "Restricts the list of returned objects by their labels."},
+        {"watch", "Watch for changes to the described resources instead of listing them."},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (strcmp(texts[i][0], name) == 0)
+            return texts[i][1];
+    return NULL;
+}
+
 /* Each with a comma before it unless *first. */
 static void write_parameter(struct document *d, const char *in, const char *name, const char *type,
                             bool *first)
 {
     bool path = strcmp(in, "path") == 0;
+    const char *text = parameter_text(name);
+    buf_add_cstr(d->out, *first ? "{" : ",{");
+    if (text)
+        buf_add_printf(d->out, "\"description\":\"%s\",", text);
     buf_add_printf(d->out,
-                   "%s{\"in\":\"%s\",\"name\":\"%s\"%s,%s\"type\":\"%s\",\"uniqueItems\":true}",
-                   *first ? "" : ",", in, name, path ? ",\"required\":true" : "",
-                   d->v2 ? "" : "\"schema\":{", type);
+                   "\"in\":\"%s\",\"name\":\"%s\"%s,%s\"type\":\"%s\",\"uniqueItems\":true}", in,
+                   name, path ? ",\"required\":true" : "", d->v2 ? "" : "\"schema\":{", type);
     if (!d->v2)
         buf_add_char(d->out, '}');
     *first = false;
