@@ -142,7 +142,7 @@ static void write_union(struct encoder *e, const struct schema_field *f, const s
 static void write_content(struct encoder *e, const struct schema_field *f,
                           const struct json_value *v)
 {
-    switch ((enum schema_wire)f->wire) {
+    switch (f->wire) {
     case SCHEMA_WIRE_MESSAGE:
         write_message(e, &e->types[f->type], v);
         break;
@@ -182,7 +182,7 @@ static void write_item(struct encoder *e, const struct schema_field *f, uint32_t
                        const struct json_value *v)
 {
     size_t start = e->out->n;
-    switch ((enum schema_wire)f->wire) {
+    switch (f->wire) {
     case SCHEMA_WIRE_NONE:
         return;
     case SCHEMA_WIRE_VARINT:

@@ -200,7 +200,7 @@ static void test_eviction(void **state)
     assert_int_equal(evict(&k, "p"), 201);
     assert_int_equal(kit_serve(&k, API_GET, "pods", "p", NULL), 200);
     assert_string_equal(kit_at(&k, "metadata.deletionGracePeriodSeconds"), "30");
-    assert_non_null(strstr(k.text.p, "\"reason\":\"EvictionByEvictionAPI\""));
+    assert_non_null(strstr(buf_cstr(&k.text), "\"reason\":\"EvictionByEvictionAPI\""));
     kit_serve(&k, API_GET, "poddisruptionbudgets.policy", "b", NULL);
     assert_string_equal(kit_at(&k, "status.disruptionsAllowed"), "0");
     assert_string_equal(kit_at(&k, "status.disruptedPods"), "{\"p\":\"2023-11-14T22:13:20Z\"}");

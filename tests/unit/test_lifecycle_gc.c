@@ -299,7 +299,7 @@ static bool random_graph(struct rand *r, size_t size, void *ctx UNUSED)
     s.faults = rand_below(r, 2) ? r : NULL;
     for (size_t i = 0; i < m.n; i++) {
         struct buf list = BUF_INIT;
-        char name[8];
+        char name[24];
         for (size_t j = 0; j < i; j++)
             if (rand_below(r, 4) == 0) {
                 buf_add_printf(&list, "%s%so%zu", list.n ? " " : "", rand_below(r, 2) ? "!" : "",
@@ -320,7 +320,7 @@ static bool random_graph(struct rand *r, size_t size, void *ctx UNUSED)
     bool ok = true;
     for (size_t round = 0; round < 4 && ok; round++) {
         size_t i = rand_below(r, m.n), policy = rand_below(r, 3);
-        char name[8];
+        char name[24];
         snprintf(name, sizeof(name), "o%zu", i);
         if (m.exists[i]) {
             delete (&s, name, policies[policy]);

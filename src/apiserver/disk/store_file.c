@@ -15,9 +15,9 @@
 enum statement { PUT, DELETE, SET_VERSION, ADD_RESOURCE, BEGIN, COMMIT, ROLLBACK, N_STATEMENTS };
 
 static const char *const texts[N_STATEMENTS] = {
-    [PUT] = "INSERT INTO objects (resource, namespace, name, version, sum, text)"
-            " VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (resource, namespace, name)"
-            " DO UPDATE SET version = ?4, sum = ?5, text = ?6",
+    [PUT] = ("INSERT INTO objects (resource, namespace, name, version, sum, text)"
+             " VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (resource, namespace, name)"
+             " DO UPDATE SET version = ?4, sum = ?5, text = ?6"),
     [DELETE] = "DELETE FROM objects WHERE resource = ?1 AND namespace = ?2 AND name = ?3",
     [SET_VERSION] = "UPDATE state SET version = ?1",
     [ADD_RESOURCE] = "INSERT INTO resources (id, api_group, plural) VALUES (?1, ?2, ?3)",
@@ -154,7 +154,7 @@ static int make_file(const char *directory, const char *path, struct err *reterr
 
 static int check_layout(struct store_file *f, struct err *reterr)
 {
-    int64_t application, version, n_tables;
+    int64_t application = 0, version = 0, n_tables = 0;
     int result = get_number(f, "SELECT count(*) FROM sqlite_schema", &n_tables);
     if (result == SQLITE_OK)
         result = get_number(f, "PRAGMA application_id", &application);

@@ -11,12 +11,11 @@
 
 static void default_node(struct json_value *object, struct arena *a)
 {
-    struct json_value *status = json_set_object(object, STR("status"), a);
     const struct json_value *capacity;
     struct json_value *spec = json_set_object(object, STR("spec"), a);
     struct str cidr = json_get_text(spec, STR("podCIDR")), first;
+    struct json_value *status = json_set_object(object, STR("status"), a);
 
-    status = json_member(object, STR("status"));
     resource_list_set_defaults(json_member(status, STR("capacity")), a);
     capacity = json_get(status, STR("capacity"));
     if (capacity && !json_get(status, STR("allocatable")))

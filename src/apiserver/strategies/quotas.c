@@ -12,7 +12,7 @@
 static void fill(struct json_value *item, const char *to, const char *from, struct arena *a)
 {
     struct json_members list = {0};
-    const struct json_value *source = json_get(item, str_of(from));
+    const struct json_value *source;
     struct json_value *target = json_set_object(item, str_of(to), a);
     struct map have = MAP_INIT;
 

@@ -132,7 +132,7 @@ static int parse_range(struct str expr, const struct bounds *b, uint64_t *bits, 
         return code;
     if (step == 0)
         return fail(error, "step of range should be a positive number", expr);
-    for (int64_t i = ends[0]; i <= ends[1]; i += MIN(step, 64))
+    for (int64_t i = ends[0]; i <= ends[1] && i < 64; i += MIN(step, 64))
         *bits |= (uint64_t)1 << i;
     if (star)
         *bits |= CRON_STAR;
