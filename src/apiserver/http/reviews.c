@@ -187,7 +187,7 @@ void serve_rules_review(struct call *c)
 
 /* --- users ------------------------------------------------------------------------------------ */
 
-static struct json_value user_info(const struct api_user *user, struct arena *a)
+struct json_value user_info(const struct api_user *user, struct arena *a)
 {
     struct json_value info = json_object(), extra;
     struct rbac_list groups = {user->groups, user->n_groups};
