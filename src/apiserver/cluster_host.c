@@ -114,6 +114,7 @@ static int open_server(struct cluster_host *host, const struct cluster_host_opti
         .loop = options->loop,
         .registry = control_plane_registry(host->plane),
         .rbac = control_plane_rbac(host->plane),
+        .authorization = options->authorization,
         .address = options->address,
         .port = options->port,
         .tls = host->tls,

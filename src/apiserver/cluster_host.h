@@ -22,6 +22,7 @@ struct cluster_host_options {
     uint16_t port;        /* 0: any free one */
     bool plain;           /* HTTP without credentials: every client is the administrator */
     bool without_controllers;
+    unsigned authorization;      /* enum authorization_mode; 0: RBAC */
     unsigned disabled_admission; /* admission_disable */
     struct str tokens;           /* of users, as CSV: token_file.h; "": none */
     uint64_t seed;

@@ -111,7 +111,8 @@ class Berth:
         self.process = subprocess.Popen(
             [berth, "up", "--nodes", "0", "--without-scheduler", "--port", str(self.port),
              "--kubeconfig", os.path.join(folder, "kubeconfig"), "--token-auth-file", tokens,
-             "--disable-admission-plugins", ",".join(WITHOUT)],
+             "--authorization-mode", "RBAC,AlwaysAllow", "--disable-admission-plugins",
+             ",".join(WITHOUT)],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=subprocess.STDOUT)
         kubeconfig = os.path.join(folder, "kubeconfig")
         cluster.wait_for(lambda: os.path.exists(kubeconfig), 30, what="berth up")

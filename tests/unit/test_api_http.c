@@ -317,6 +317,17 @@ static void impersonation(void **state)
                                     NULL),
                      200);
     assert_int_equal(api_world_send(&w, "GET", "/api/v1/nodes", "impersonate-group: x", NULL), 400);
+    /* A request for a certificate names its maker, not whom it says. */
+    assert_int_equal(
+        api_world_send(
+            &w, "POST", "/apis/certificates.k8s.io/v1/certificatesigningrequests",
+            "content-type: application/json\nimpersonate-user: jane\n"
+            "impersonate-group: system:masters",
+            "{\"metadata\":{\"name\":\"c\"},\"spec\":{\"request\":\"eA==\",\"signerName\":"
+            "\"a.io/b\",\"usages\":[\"client auth\"],\"username\":\"root\",\"uid\":\"1\"}}"),
+        201);
+    assert_true(body_has(&w, "\"username\":\"jane\",\"groups\":[\"system:masters\""));
+    assert_false(body_has(&w, "\"uid\":\"1\""));
     api_world_stop(&w);
 }
 

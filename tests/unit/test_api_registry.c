@@ -221,6 +221,15 @@ static void test_patch(void **state)
                 strstr(k.response.status.message.p, "strict decoding error: unknown field \"foo\"")
             ? ""
             : NULL);
+    assert_int_equal(kit_serve(&k, API_PATCH_STRATEGIC, "configmaps", "a",
+                               "{'metadata':{'labels':'invalid'},'immutable':true}"),
+                     422);
+    kit_message(&k, " \"\" is invalid: patch: Invalid value: \"map[immutable:true "
+                    "metadata:map[labels:invalid]]\": cannot restore map from string");
+    assert_int_equal(kit_serve(&k, API_PATCH_STRATEGIC, "configmaps", "a", "{'immutable':'yes'}"),
+                     422);
+    kit_message(&k, " \"\" is invalid: patch: Invalid value: \"map[immutable:yes]\": "
+                    "cannot convert string to bool");
     assert_int_equal(kit_serve(&k, API_PATCH_MERGE, "configmaps", "none", "{}"), 404);
     assert_int_equal(kit_serve(&k, API_PATCH_MERGE, "configmaps", "a", "{'metadata':{'name':'b'}}"),
                      400);

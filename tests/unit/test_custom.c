@@ -119,6 +119,12 @@ static void test_conflict(void **state)
     kit_free(&k);
 }
 
+#define ADDITIONAL(value, more)                                                                   \
+    "{'metadata':{'name':'as.g.io'},'spec':{'group':'g.io','scope':'Cluster','names':{'plural':'" \
+    "as','kind':'A'},'versions':[{'name':'v1','served':true,'storage':true,'schema':{'openAPIV3"  \
+    "Schema':{'type':'object','properties':{'a':{'type':'object','properties':{'b':{'type':"      \
+    "'string'}},'additionalProperties':" value more "}}}}}]}}"
+
 static void test_refused(void **state)
 {
     static const struct {
@@ -147,6 +153,13 @@ static void test_refused(void **state)
          "spec.versions[0].schema.openAPIV3Schema.properties[a].pattern: Invalid value: \"(\": "
          "must "
          "be a valid regular expression, but isn't: error parsing regexp: missing closing ): `(`"},
+        {ADDITIONAL("{'type':'string'}", ""),
+         "spec.versions[0].schema.openAPIV3Schema.properties[a].additionalProperties: Forbidden: "
+         "additionalProperties and properties are mutual exclusive"},
+        {ADDITIONAL("false", ""), "additionalProperties and properties are mutual exclusive"},
+        {ADDITIONAL("true", ",'x-kubernetes-embedded-resource':true"),
+         "spec.versions[0].schema.openAPIV3Schema.properties[a].additionalProperties: Forbidden: "
+         "must not be used if x-kubernetes-embedded-resource is set"},
     };
     struct kit k;
     (void)state;
@@ -158,6 +171,7 @@ static void test_refused(void **state)
             k.response.status.message.n)
             fail_msg("%s\nis not in\n%s", rows[i].message, k.response.status.message.p);
     }
+    assert_int_equal(kit_serve(&k, API_CREATE, CRDS, NULL, ADDITIONAL("true", "")), 201);
     kit_free(&k);
 }
 
@@ -302,6 +316,55 @@ static void test_versions(void **state)
     kit_free(&k);
 }
 
+static void get_version(struct kit *k, const char *version)
+{
+    struct api_response response;
+
+    arena_reset(&k->arena);
+    assert_int_equal(registry_serve(k->reg,
+                                    &(struct api_request){
+                                        .verb = API_LIST,
+                                        .resource = resources_find(registry_resources(k->reg),
+                                                                   STR("example.com"),
+                                                                   str_of(version), STR("widgets")),
+                                        .namespace = STR("ns"),
+                                        .now = k->now,
+                                        .arena = &k->arena,
+                                    },
+                                    &response),
+                     200);
+    buf_clear(&k->text);
+    buf_add_str(&k->text, response.warnings);
+    registry_response_release(&response);
+}
+
+static void test_deprecated(void **state)
+{
+    struct kit k;
+    (void)state;
+
+    start(&k);
+    assert_int_equal(kit_serve(&k, API_CREATE, CRDS, NULL,
+                               TWO_VERSIONS("'served':true,'storage':true,'deprecated':true",
+                                            "'served':true,'storage':false")),
+                     201);
+    get_version(&k, "v1");
+    assert_string_equal(buf_cstr(&k.text),
+                        "example.com/v1 Widget is deprecated; use example.com/v2 Widget");
+    get_version(&k, "v2");
+    assert_string_equal(buf_cstr(&k.text), "");
+    assert_int_equal(kit_serve(&k, API_PATCH_MERGE, CRDS, "widgets.example.com",
+                               TWO_VERSIONS("'served':true,'storage':true,'deprecated':true,"
+                                            "'deprecationWarning':'v1 ends'",
+                                            "'served':true,'storage':false,'deprecated':true")),
+                     200);
+    get_version(&k, "v1");
+    assert_string_equal(buf_cstr(&k.text), "v1 ends");
+    get_version(&k, "v2");
+    assert_string_equal(buf_cstr(&k.text), "example.com/v2 Widget is deprecated");
+    kit_free(&k);
+}
+
 static void test_formats(void **state)
 {
     static const struct {
@@ -389,7 +452,7 @@ int main(void)
         cmocka_unit_test(test_refused),     cmocka_unit_test(test_defaults_and_pruning),
         cmocka_unit_test(test_validation),  cmocka_unit_test(test_status_and_scale),
         cmocka_unit_test(test_versions),    cmocka_unit_test(test_formats),
-        cmocka_unit_test(test_delete),
+        cmocka_unit_test(test_delete),      cmocka_unit_test(test_deprecated),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "apiserver/access/rbac.h"
+#include "apiserver/access/authorization.h"
 #include "base/vec.h"
 #include "prop.h"
 
@@ -435,12 +435,69 @@ static void properties(void **state)
     assert_true(prop_run("rbac as model", 300, as_model, NULL));
 }
 
+/* --- modes ------------------------------------------------------------------------------------ */
+
+static void modes(void **state)
+{
+    static const struct {
+        const char *names;
+        unsigned modes; /* 0: refused */
+        const char *reason;
+    } rows[] = {
+        {"RBAC", AUTHORIZATION_RBAC, NULL},
+        {"Node,RBAC", AUTHORIZATION_NODE | AUTHORIZATION_RBAC, NULL},
+        {"RBAC,AlwaysAllow", AUTHORIZATION_RBAC | AUTHORIZATION_ALWAYS_ALLOW, NULL},
+        {"AlwaysDeny", AUTHORIZATION_ALWAYS_DENY, NULL},
+        {"", 0, "at least one mode is required"},
+        {"RBAC,RBAC", 0, "\"RBAC\" is given more than once"},
+        {"ABAC", 0, "\"ABAC\" is not a mode: RBAC, AlwaysAllow, AlwaysDeny and Node are"},
+    };
+    struct arena a;
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        unsigned found = 0;
+        struct err err;
+        int r = authorization_parse(str_of(rows[i].names), &found, &err);
+        assert_int_equal(r, rows[i].modes ? 0 : -EINVAL);
+        assert_int_equal(found, rows[i].modes);
+        if (r < 0)
+            assert_string_equal(err.msg, rows[i].reason);
+    }
+
+    arena_init(&a, 0);
+    struct rbac *rbac = rbac_new();
+    struct access_attributes what = request("get core/pods n");
+    struct str why;
+    put(rbac, CLUSTER_ROLE, "r",
+        "{\"rules\":[{\"verbs\":[\"get\"],\"apiGroups\":[\"\"],\"resources\":[\"pods\"]}]}");
+    put(rbac, CLUSTER_BINDING, "b",
+        "{\"subjects\":[{\"kind\":\"User\",\"apiGroup\":\"" RBAC_GROUP "\",\"name\":\"ann\"}],"
+        "\"roleRef\":{\"kind\":\"ClusterRole\",\"apiGroup\":\"" RBAC_GROUP "\",\"name\":\"r\"}}");
+    unsigned both = AUTHORIZATION_RBAC | AUTHORIZATION_ALWAYS_ALLOW;
+    assert_true(authorization_allows(both, rbac, user_of("ann", NULL), &what, &a, &why));
+    assert_true(str_starts(why, STR("RBAC: allowed by")));
+    assert_true(authorization_allows(both, rbac, user_of("bob", NULL), &what, &a, &why));
+    assert_int_equal(why.n, 0);
+    assert_false(
+        authorization_allows(AUTHORIZATION_RBAC, rbac, user_of("bob", NULL), &what, &a, &why));
+    assert_int_equal(why.n, 0);
+    assert_false(authorization_allows(AUTHORIZATION_ALWAYS_DENY, rbac, user_of("ann", NULL), &what,
+                                      &a, &why));
+    assert_true(str_is(why, "Everything is forbidden."));
+    assert_true(authorization_allows(AUTHORIZATION_ALWAYS_DENY, rbac,
+                                     user_of("bob", "system:masters"), &what, &a, &why));
+    rbac_free(rbac);
+    arena_release(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_match),    cmocka_unit_test(reasons),
         cmocka_unit_test(forbidden_text), cmocka_unit_test(aggregation),
         cmocka_unit_test(escalation),     cmocka_unit_test(properties),
+        cmocka_unit_test(modes),
     };
     return cmocka_run_group_tests_name("rbac", tests, NULL, NULL);
 }

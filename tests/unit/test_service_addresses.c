@@ -40,6 +40,17 @@ static void test_addresses(void **state)
     assert_string_equal(kit_at(&k, "spec.clusterIP"), "10.0.0.17");
     assert_int_equal(
         kit_serve(&k, API_UPDATE, "services", "a", SERVICE("a", ",'clusterIP':'10.0.0.40'")), 422);
+    /* A client that changes clusterIP alone means clusterIPs too. */
+    assert_int_equal(kit_serve(&k, API_UPDATE, "services", "a",
+                               SERVICE("a", ",'clusterIP':'None','clusterIPs':['10.0.0.17']")),
+                     422);
+    kit_message(&k, "Service \"a\" is invalid: spec.clusterIPs[0]: Invalid value: [\"None\"]: "
+                    "may not change once set");
+    assert_int_equal(kit_serve(&k, API_UPDATE, "services", "c",
+                               SERVICE("c", ",'clusterIP':'10.0.0.40','clusterIPs':['None']")),
+                     422);
+    kit_message(&k, "Service \"c\" is invalid: spec.clusterIPs[0]: Invalid value: "
+                    "[\"10.0.0.40\"]: may not change once set");
     kit_free(&k);
 }
 

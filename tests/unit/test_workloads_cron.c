@@ -162,12 +162,26 @@ static void test_after_downtime(void **state UNUSED)
     host_end(&h);
 }
 
+/* A schedule that never comes is a warning, not an error. */
+static void test_never(void **state UNUSED)
+{
+    struct host h;
+    begin(&h, CRON("59 23 31 2 *", "'concurrencyPolicy':'Allow',", "5s"));
+    host_run_for(&h, 60 * SECOND);
+    assert_int_equal(host_count(&h, "jobs.batch", "", NULL), 0);
+    assert_true(host_has_event(&h, "InvalidSchedule",
+                               "invalid schedule: 59 23 31 2 * : time difference between two "
+                               "schedules is less than 1 second"));
+    host_end(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_next),     cmocka_unit_test(test_refused),
         cmocka_unit_test(test_zones),    cmocka_unit_test(test_every_minute),
         cmocka_unit_test(test_policies), cmocka_unit_test(test_after_downtime),
+        cmocka_unit_test(test_never),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

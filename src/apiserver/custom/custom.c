@@ -316,6 +316,33 @@ static void set_subresources(struct resource *r, struct custom_resource *custom,
     r->subresources = list;
 }
 
+/* Upstream's words for a deprecated version; the best of the later ones is recommended. */
+static struct str deprecation(const struct definition *d, const struct json_value *version,
+                              const struct resource *r, struct arena *a)
+{
+    struct json_items versions = json_items_at(&d->tree, "spec.versions");
+    const struct json_value *text = json_get(version, STR("deprecationWarning"));
+    struct str best = r->version;
+
+    if (!json_bool_at(version, "deprecated", false))
+        return STR("");
+    if (text && text->kind == JSON_STRING)
+        return text->text;
+    for (size_t i = 0; i < versions.n; i++) {
+        struct str name = json_text_at(&versions.v[i], "name");
+
+        if (json_bool_at(&versions.v[i], "served", false) &&
+            !json_bool_at(&versions.v[i], "deprecated", false) &&
+            resource_version_compare(name, best) > 0)
+            best = name;
+    }
+    if (str_eq(best, r->version))
+        return arena_printf(a, "%.*s %.*s is deprecated", STR_ARG(r->api_version),
+                            STR_ARG(r->kind));
+    return arena_printf(a, "%.*s %.*s is deprecated; use %.*s/%.*s %.*s", STR_ARG(r->api_version),
+                        STR_ARG(r->kind), STR_ARG(r->group), STR_ARG(best), STR_ARG(r->kind));
+}
+
 /* The resource of one version; its parts are in the definition's arena. */
 static struct resource make_resource(struct definition *d, const struct json_value *version,
                                      struct custom_resource *custom)
@@ -342,6 +369,7 @@ static struct resource make_resource(struct definition *d, const struct json_val
 
     if (schema && !json_bool_at(&d->tree, "spec.preserveUnknownFields", false))
         custom->schema = custom_schema_new(schema, &d->arena);
+    custom->warning = deprecation(d, version, &r, &d->arena);
     set_subresources(&r, custom, version, &d->arena);
     set_columns(&r, version, &d->arena);
     return r;

@@ -26,6 +26,7 @@ struct custom_resource {
     /* Members with dots, "spec.replicas"; NULL: there is no scale subresource. */
     const char *scale_spec, *scale_status;
     const char *scale_selector; /* NULL: none */
+    struct str warning;         /* of a deprecated version, for every request; "": none */
 };
 
 struct customs;

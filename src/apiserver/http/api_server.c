@@ -57,6 +57,8 @@ static void set_defaults(struct api_server_options *o)
 {
     if (!o->max_inflight)
         o->max_inflight = 600;
+    if (!o->authorization)
+        o->authorization = AUTHORIZATION_RBAC;
     if (!o->max_anonymous)
         o->max_anonymous = 50;
     if (!o->max_watches)

@@ -15,7 +15,7 @@
 #ifndef BERTH_APISERVER_HTTP_API_SERVER_H
 #define BERTH_APISERVER_HTTP_API_SERVER_H
 
-#include "apiserver/access/rbac.h"
+#include "apiserver/access/authorization.h"
 #include "apiserver/registry/registry.h"
 #include "base/err.h"
 #include "base/metrics.h"
@@ -35,7 +35,8 @@ struct api_token {
 struct api_server_options {
     struct loop *loop;
     struct registry *registry;
-    struct rbac *rbac; /* NULL: everyone may do everything */
+    struct rbac *rbac;      /* NULL: everyone may do everything */
+    unsigned authorization; /* enum authorization_mode; RBAC */
 
     const char *address;    /* "127.0.0.1" */
     uint16_t port;          /* any free one */

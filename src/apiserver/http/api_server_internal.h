@@ -161,6 +161,8 @@ bool virtual_streams(const struct call *c);
 /* --- reviews.c, token_request.c --------------------------------------------------------------- */
 
 virtual_fn serve_access_review, serve_rules_review, serve_token_review, serve_self_review;
+/* username, uid, groups and extra; what is empty is missing. */
+struct json_value user_info(const struct api_user *user, struct arena *a);
 virtual_fn serve_token_request;
 
 /* --- watch.c ---------------------------------------------------------------------------------- */

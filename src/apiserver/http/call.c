@@ -126,7 +126,8 @@ bool call_allows(struct call *c, const struct api_user *user, const struct acces
 {
     *ret_why = STR("");
     return !c->server->options.rbac ||
-           rbac_allows(c->server->options.rbac, user, what, &c->arena, ret_why);
+           authorization_allows(c->server->options.authorization, c->server->options.rbac, user,
+                                what, &c->arena, ret_why);
 }
 
 /* Upstream's words for go-restful's 404 and 405. */

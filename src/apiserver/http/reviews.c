@@ -133,12 +133,19 @@ static void add_list(struct json_value *rule, const char *key, struct rbac_list 
 
 static struct json_value rules_status(struct call *c, struct str namespace)
 {
-    struct json_value status = json_literal(
-        "{\"resourceRules\":[],\"nonResourceRules\":[],\"incomplete\":false}", &c->arena);
+    static const char nothing[] =
+        "{\"resourceRules\":[],\"nonResourceRules\":[],\"incomplete\":false}";
+    static const char everything[] =
+        "{\"resourceRules\":[{\"verbs\":[\"*\"],\"apiGroups\":[\"*\"],\"resources\":[\"*\"]}],"
+        "\"nonResourceRules\":[{\"verbs\":[\"*\"],\"nonResourceURLs\":[\"*\"]}],"
+        "\"incomplete\":false}";
+    unsigned modes = c->server->options.authorization;
+    struct json_value status =
+        json_literal(modes & AUTHORIZATION_ALWAYS_ALLOW ? everything : nothing, &c->arena);
     struct rbac_rules rules = {0};
     struct str error = STR("");
 
-    if (c->server->options.rbac)
+    if (c->server->options.rbac && modes & AUTHORIZATION_RBAC)
         rbac_rules_for(c->server->options.rbac, &c->user, namespace, &c->arena, &rules, &error);
     for (size_t i = 0; i < rules.n; i++) {
         const struct rbac_rule *rule = rules.v[i];
@@ -180,7 +187,7 @@ void serve_rules_review(struct call *c)
 
 /* --- users ------------------------------------------------------------------------------------ */
 
-static struct json_value user_info(const struct api_user *user, struct arena *a)
+struct json_value user_info(const struct api_user *user, struct arena *a)
 {
     struct json_value info = json_object(), extra;
     struct rbac_list groups = {user->groups, user->n_groups};

@@ -3,6 +3,7 @@
  * What decoding an object into upstream's Go struct refuses or drops: other kinds, wrong types,
  * fields that do not exist, nulls.
  */
+#include "apiserver/patch/go_value.h"
 #include "apiserver/registry/registry_internal.h"
 
 /* Upstream reports at most this many fields. */
@@ -20,6 +21,7 @@ struct check {
     struct buf problems; /* `unknown field "spec.x"` joined by newlines */
     size_t n_problems;
     struct str wrong; /* the first wrong type, in Go's words; "": none */
+    bool restores;    /* a strategic patch: upstream converts maps, and does not decode JSON */
 };
 
 static void check_object(struct check *c, const struct schema_type *type, struct json_value *v,
@@ -79,32 +81,59 @@ static void write_go_type(const struct check *c, const struct schema_field *f, s
         buf_add_cstr(out, scalars[f->value]);
 }
 
-static void report_wrong(struct check *c, const struct schema_type *owner,
-                         const struct schema_field *f, const struct json_value *v,
-                         const struct step *step)
+/* In the words of upstream's converter. */
+static void write_restore(const struct check *c, const struct schema_field *f,
+                          const struct json_value *v, struct buf *out)
+{
+    const char *kind = v->kind == JSON_OBJECT  ? "map"
+                       : v->kind == JSON_ARRAY ? "slice"
+                                               : go_value_type(v);
+
+    if (f->shape == SCHEMA_ONE && f->value == SCHEMA_MESSAGE) {
+        buf_add_printf(out, "cannot restore struct from: %s", kind);
+    } else if (f->shape != SCHEMA_ONE) {
+        buf_add_printf(out, "cannot restore %s from %s", f->shape == SCHEMA_LIST ? "slice" : "map",
+                       kind);
+    } else {
+        buf_add_printf(out, "cannot convert %s to ", go_value_type(v));
+        write_go_type(c, f, out);
+    }
+}
+
+static void write_unmarshal(const struct check *c, const struct schema_type *owner,
+                            const struct schema_field *f, const struct json_value *v,
+                            const struct step *step, struct buf *out)
 {
     static const char *const kinds[] = {
         [JSON_NULL] = "null",     [JSON_BOOL] = "bool",   [JSON_NUMBER] = "number",
         [JSON_STRING] = "string", [JSON_ARRAY] = "array", [JSON_OBJECT] = "object",
     };
-    struct buf text = BUF_INIT, path = BUF_INIT;
+    struct buf path = BUF_INIT;
+
+    write_steps(step, false, &path);
+    buf_add_printf(out, "json: cannot unmarshal %s into Go struct field %.*s.%.*s of type ",
+                   kinds[v->kind], STR_ARG(short_name(owner->name)), STR_ARG(buf_str(&path)));
+    write_go_type(c, f, out);
+    buf_release(&path);
+}
+
+static void report_wrong(struct check *c, const struct schema_type *owner,
+                         const struct schema_field *f, const struct json_value *v,
+                         const struct step *step)
+{
+    struct schema_field item = *f;
+    struct buf text = BUF_INIT;
 
     if (!str_empty(c->wrong))
         return;
-    write_steps(step, false, &path);
-    buf_add_printf(&text, "json: cannot unmarshal %s into Go struct field %.*s.%.*s of type ",
-                   kinds[v->kind], STR_ARG(short_name(owner->name)), STR_ARG(buf_str(&path)));
-    if (step->index != SIZE_MAX) {
-        struct schema_field item = *f;
-
+    if (step->index != SIZE_MAX)
         item.shape = SCHEMA_ONE;
-        write_go_type(c, &item, &text);
-    } else {
-        write_go_type(c, f, &text);
-    }
+    if (c->restores)
+        write_restore(c, &item, v, &text);
+    else
+        write_unmarshal(c, owner, &item, v, step, &text);
     c->wrong = arena_dup(c->a, buf_str(&text));
     buf_release(&text);
-    buf_release(&path);
 }
 
 static bool is_whole(struct str number)
@@ -309,7 +338,8 @@ int op_check_kind(struct op *op, struct json_value *body, const struct body_kind
 static struct check run_check(struct op *op, struct json_value *object,
                               const struct body_kind *kind)
 {
-    struct check c = {.types = kind->types, .a = op->a};
+    struct check c = {
+        .types = kind->types, .a = op->a, .restores = op->req->verb == API_PATCH_STRATEGIC};
 
     if (kind->type)
         check_object(&c, kind->type, object, NULL);
@@ -373,7 +403,7 @@ int op_decode(struct op *op, struct json_value *body, const struct body_kind *ki
     return code;
 }
 
-/* "" is invalid: patch: Invalid value: "{…}": why */
+/* "" is invalid: patch: Invalid value: "{…}": why; of a strategic patch the patch itself. */
 static int bad_patch(struct op *op, const struct json_value *object, const char *prefix,
                      struct str why)
 {
@@ -382,7 +412,10 @@ static int bad_patch(struct op *op, const struct json_value *object, const char 
     struct buf text = BUF_INIT;
     struct json_value value;
 
-    json_write(object, &text);
+    if (op->req->verb == API_PATCH_STRATEGIC)
+        go_value_write(op->req->body, &text);
+    else
+        json_write(object, &text);
     value = json_text(buf_str(&text));
     field_error(&errors, FIELD_INVALID, &path, &value, "%s%.*s", prefix, STR_ARG(why));
     buf_release(&text);

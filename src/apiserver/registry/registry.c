@@ -73,6 +73,14 @@ static int serve(struct op *op)
                      "the server does not allow this method on the requested resource");
 }
 
+static void warn_deprecated(struct op *op)
+{
+    const struct custom_resource *custom = op->r->custom;
+
+    if (custom && !str_empty(custom->warning))
+        op_warn(op, custom->warning);
+}
+
 int registry_serve(struct registry *reg, const struct api_request *request,
                    struct api_response *ret_response)
 {
@@ -81,6 +89,7 @@ int registry_serve(struct registry *reg, const struct api_request *request,
 
     *ret_response = (struct api_response){.remaining = -1};
     op = op_make(reg, request, ret_response);
+    warn_deprecated(&op);
     code = serve(&op);
     ret_response->status.code = code;
     if (code) {

@@ -204,10 +204,11 @@ static void check_forbidden(struct field_errors *errors, const struct node *n)
     if (n->level == LEVEL_ROOT)
         error_at(errors, n, FIELD_FORBIDDEN, "additionalProperties",
                  "must not be used at the root");
-    if (additional->kind == JSON_BOOL && !additional->boolean)
+    if (is_true(n->v, "x-kubernetes-embedded-resource"))
         error_at(errors, n, FIELD_FORBIDDEN, "additionalProperties",
-                 "additionalProperties cannot be set to false");
-    else if (json_members_at(n->v, "properties").n > 0)
+                 "must not be used if x-kubernetes-embedded-resource is set");
+    /* Next to properties, true is the only value. */
+    if (json_members_at(n->v, "properties").n > 0 && !is_true(n->v, "additionalProperties"))
         error_at(errors, n, FIELD_FORBIDDEN, "additionalProperties",
                  "additionalProperties and properties are mutual exclusive");
 }

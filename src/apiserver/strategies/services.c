@@ -149,6 +149,23 @@ static void drop_by_type(struct json_value *spec, const struct json_value *old)
         drop_if_same(spec, old, "externalTrafficPolicy");
 }
 
+/* A client that changes clusterIP alone means clusterIPs too (upstream: normalizeClusterIPs). */
+static void follow_cluster_ip(struct json_value *spec, const struct json_value *old,
+                              struct arena *a)
+{
+    struct json_value ip = field_text(spec, "clusterIP");
+    struct json_value list = json_array();
+
+    if (str_eq(ip.text, json_get_text(old, STR("clusterIP"))) ||
+        !field_equal(json_get(spec, STR("clusterIPs")), json_get(old, STR("clusterIPs"))))
+        return;
+    json_remove(spec, STR("clusterIPs"));
+    if (str_empty(ip.text))
+        return;
+    json_append(&list, ip, a);
+    json_set(spec, STR("clusterIPs"), list, a);
+}
+
 /* What the server has allocated stays if the client does not name it. */
 static void keep_allocated(struct json_value *spec, const struct json_value *old, struct arena *a)
 {
@@ -173,6 +190,7 @@ static void prepare_service_update(struct json_value *object, const struct json_
 
     drop_by_type(spec, json_get(old, STR("spec")));
     keep_allocated(spec, json_get(old, STR("spec")), a);
+    follow_cluster_ip(spec, json_get(old, STR("spec")), a);
     if (!is_type(spec, "LoadBalancer"))
         json_set(object, STR("status"), json_literal("{\"loadBalancer\":{}}", a), a);
     else if (status)

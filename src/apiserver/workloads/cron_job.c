@@ -270,12 +270,18 @@ static void follow_schedule(struct cron_look *c)
                        "unparseable schedule: \"%.*s\" : %s", STR_ARG(text), err.msg);
         return;
     }
+    int64_t next = cron_next(&cron, offset, workloads_now(c->w));
+    if (!next) { /* the 31st of February */
+        workload_event(c->w, c->o, true, "InvalidSchedule",
+                       "invalid schedule: %.*s : time difference between two schedules is less "
+                       "than 1 second",
+                       STR_ARG(text));
+        return;
+    }
     int64_t at = missed_time(c, &cron, offset);
     if (at)
         start(c, at);
-    int64_t next = cron_next(&cron, offset, workloads_now(c->w));
-    if (next)
-        work_add_at(&c->w->queue, &c->o->work, next);
+    work_add_at(&c->w->queue, &c->o->work, next);
 }
 
 void cron_job_sync(struct workloads *w, struct workload *o, struct json_value *object)

@@ -221,6 +221,7 @@ static int make_host(struct up *up, struct err *reterr)
         .port = (uint16_t)o->port,
         .plain = o->plain,
         .without_controllers = o->without_controllers,
+        .authorization = o->authorization,
         .disabled_admission = o->disabled_admission,
         .tokens = buf_str(&tokens),
         .seed = rand_entropy(),

@@ -19,8 +19,8 @@ struct up_options {
     const char *node_template, *config_file, *feature_gates;
     const char *import, *export, *data_dir, *address, *kubeconfig;
     const char *token_auth_file;
-    const char *disable_admission; /* names, as given */
-    unsigned disabled_admission;
+    const char *authorization_modes, *disable_admission; /* names, as given */
+    unsigned authorization, disabled_admission;
     VEC(struct str) zones;
     VEC(const char *) files;
     struct plugin_flags plugins;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* berth up: the command line. */
+#include "apiserver/access/authorization.h"
 #include "apiserver/admission/admission.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/up/up.h"
@@ -30,6 +31,7 @@ static const struct up_options defaults = {
     .address = "127.0.0.1",
     .kubeconfig = "",
     .token_auth_file = "",
+    .authorization_modes = "RBAC",
     .disable_admission = "",
 };
 
@@ -39,7 +41,7 @@ struct up_command {
     bool help;
     struct arena arena;
     struct flag_custom files_flag;
-    struct flag flags[25];
+    struct flag flags[26];
 };
 
 static int add_file(void *to, struct str text, struct err *reterr UNUSED)
@@ -107,6 +109,8 @@ static void init(struct up_command *c)
          false, NULL},
         {NULL, "token-auth-file", '\0', FLAG_STR, &o->token_auth_file, "FILE",
          "CSV file with tokens of users: token,user,uid,\"group1,group2\".", false, NULL},
+        {NULL, "authorization-mode", '\0', FLAG_STR, &o->authorization_modes, "MODES",
+         "Comma-separated list of RBAC, AlwaysAllow, AlwaysDeny and Node (ignored).", false, NULL},
         {NULL, "disable-admission-plugins", '\0', FLAG_STR, &o->disable_admission, "NAMES",
          "Admission plugins to disable, separated by commas: ServiceAccount, LimitRanger and so "
          "on.",
@@ -181,6 +185,8 @@ static int parse_and_run(struct up_command *c, int argc, char **argv)
                         c->zones, MAX_ZONES);
     if (o->plain && !is_loopback(o->address))
         return cmd_fail(EXIT_USAGE, "--plain-http: %s is not a loopback address", o->address);
+    if (authorization_parse(str_of(o->authorization_modes), &o->authorization, &err) < 0)
+        return cmd_fail(EXIT_USAGE, "--authorization-mode: %s", err.msg);
     if (admission_disable(str_of(o->disable_admission), &o->disabled_admission, &err) < 0)
         return cmd_fail(EXIT_USAGE, "--disable-admission-plugins: %s", err.msg);
     if (*o->import && !o->nodes_given)
