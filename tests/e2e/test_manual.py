@@ -16,7 +16,7 @@ import berth
 from tap import check, contains, equal, main, skip, test
 from terminal import type_into
 
-COMMANDS = ("scheduler", "simulate", "explain", "config", "plugin", "bench", "completion")
+COMMANDS = ("scheduler", "up", "simulate", "explain", "config", "plugin", "bench", "completion")
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -89,7 +89,7 @@ def make_install_puts_everything_in_its_place(i):
         "share/fish/vendor_completions.d/kube-scheduler.fish",
         "share/man/man1/berth-bench.1", "share/man/man1/berth-completion.1",
         "share/man/man1/berth-config.1", "share/man/man1/berth-explain.1",
-        "share/man/man1/berth-plugin.1", "share/man/man1/berth-simulate.1",
+        "share/man/man1/berth-plugin.1", "share/man/man1/berth-simulate.1", "share/man/man1/berth-up.1",
         "share/man/man1/berth.1", "share/man/man8/berth-scheduler.8",
         "share/man/man8/kube-scheduler.8", "share/zsh/site-functions/_berth"]))
     contains(sh(i.path("bin/kube-scheduler"), "--version"), "Kubernetes v1.36")
